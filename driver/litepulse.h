@@ -133,9 +133,9 @@ struct litepulse_stamper {
 /**
  * struct litepulse_io_ops - how the core is reached
  *
- * All but @moderate, @pause, @want and @show return a negative errno if the core cannot be reached,
- * -ENODEV if it is gone. A transport that sleeps is called from processes only, any other from any
- * context.
+ * All but @moderate, @pause, @restarted, @want and @show return a negative errno if the core cannot
+ * be reached, -ENODEV if it is gone. A transport that sleeps is called from processes only, any
+ * other from any context.
  * What only reads returns -EINTR if the process is to die and would have to wait for its turn. What
  * writes waits: the end of a claim must not be given up.
  * The transport hands over records by litepulse_take_events(), litepulse_take_bytes() and
@@ -154,6 +154,8 @@ struct litepulse_stamper {
  * @moderate: how eagerly
  * @pause: hands over nothing until it is called with false; from a process, while attached; may be
  *	NULL. Ending the attachment ends it
+ * @restarted: the core was reset: its streams have begun again; from a process. NULL: the transport
+ *	keeps no place in them
  * @show: its state in lines for a person, from a process, without an access to the core; may be
  *	NULL
  */
@@ -170,6 +172,7 @@ struct litepulse_io_ops {
 	void (*moderate)(void *context, const struct litepulse_moderation *events,
 			 const struct litepulse_moderation *bytes);
 	void (*pause)(void *context, bool pause);
+	void (*restarted)(void *context);
 	void (*show)(void *context, struct seq_file *file);
 };
 

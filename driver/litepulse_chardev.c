@@ -105,7 +105,7 @@ static int litepulse_chardev_status(struct litepulse_reader *reader,
 {
 	struct litepulse_status *status = &argument->status;
 	struct litepulse *lp = reader->lp;
-	u32 word, free;
+	u32 word, free, levels;
 	int error;
 
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &word) ?:
@@ -121,6 +121,9 @@ static int litepulse_chardev_status(struct litepulse_reader *reader,
 	if (!(word & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
 		status->flags |= LITEPULSE_STATUS_QUEUE;
 	status->launch_free = FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, free);
+	levels = FIELD_GET(LITEPULSE_CSR_STATUS_LEVELS_MASK, word);
+	status->inputs = levels & (BIT(lp->inputs) - 1);
+	status->rx = !!(levels & BIT(lp->inputs));
 	return 0;
 }
 
@@ -282,7 +285,8 @@ static const struct litepulse_chardev_ioctl litepulse_ioctls[] = {
 	{ LITEPULSE_IOC_SUBSCRIBE, 0, LITEPULSE_ANY_FILE, litepulse_chardev_subscribe },
 	{ LITEPULSE_IOC_STATS, 0, LITEPULSE_ANY_FILE, litepulse_chardev_stats },
 	{ LITEPULSE_IOC_TIME, 0, LITEPULSE_ANY_FILE, litepulse_chardev_time },
-	{ LITEPULSE_IOC_STATUS, 0, LITEPULSE_ANY_FILE, litepulse_chardev_status },
+	{ LITEPULSE_IOC_STATUS, offsetof(struct litepulse_status, inputs), LITEPULSE_ANY_FILE,
+	  litepulse_chardev_status },
 	{ LITEPULSE_IOC_TRAIN, 0, LITEPULSE_ANY_FILE, litepulse_chardev_train },
 	{ LITEPULSE_IOC_RING, 0, LITEPULSE_DEVICE_FILE, litepulse_chardev_ring },
 	{ LITEPULSE_IOC_CLAIM, 0, LITEPULSE_DEVICE_FILE, litepulse_chardev_claim,

@@ -12,6 +12,7 @@
 #include <linux/time64.h>
 
 #include "litepulse_clock_map.h"
+#include "litepulse_compat.h"
 
 /**
  * litepulse_clock_map_add() - one more reading
@@ -44,7 +45,7 @@ void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litep
 	map->earliest = before;
 	map->latest = after;
 }
-EXPORT_SYMBOL_GPL(litepulse_clock_map_add);
+EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_add, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_clock_map_reachable() - can a board's clock have gone on by so many ticks?
@@ -66,7 +67,7 @@ bool litepulse_clock_map_reachable(const struct litepulse_rate *rate, u64 ticks,
 		ns >>= 10;
 	return ns <= passed + (passed >> LITEPULSE_CLOCK_DRIFT_SHIFT) + NSEC_PER_SEC;
 }
-EXPORT_SYMBOL_GPL(litepulse_clock_map_reachable);
+EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_reachable, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_clock_map_fell_behind() - were there fewer ticks between two readings than time passed?
@@ -98,7 +99,7 @@ u64 litepulse_clock_map_ns(const struct litepulse_clock_map *map)
 {
 	return map->earliest + (map->latest - map->earliest) / 2;
 }
-EXPORT_SYMBOL_GPL(litepulse_clock_map_ns);
+EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_ns, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_clock_map_uncertainty() - how much earlier or later it may have been, ns
@@ -108,4 +109,4 @@ u32 litepulse_clock_map_uncertainty(const struct litepulse_clock_map *map)
 {
 	return min_t(u64, (map->latest - map->earliest + 1) / 2, U32_MAX);
 }
-EXPORT_SYMBOL_GPL(litepulse_clock_map_uncertainty);
+EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_uncertainty, LITEPULSE_NAMESPACE);

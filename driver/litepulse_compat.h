@@ -99,6 +99,13 @@ static inline void litepulse_set_vm_flags(struct vm_area_struct *vma, vm_flags_t
 #endif
 }
 
+/* of the functions that other modules may call; a string since 6.13 */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define LITEPULSE_NAMESPACE "LITEPULSE"
+#else
+#define LITEPULSE_NAMESPACE LITEPULSE
+#endif
+
 /* platform_driver: the remove function that returns nothing */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define litepulse_remove_op remove

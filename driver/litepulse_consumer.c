@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* For other modules: see litepulse_consumer.h */
 #include <linux/bitfield.h>
+#include <linux/err.h>
 #include <linux/export.h>
+#include <linux/platform_device.h>
 
+#include "litepulse_compat.h"
 #include "litepulse_consumer.h"
 #include "litepulse_table.h"
 #include "litepulse_tty.h"
+
+/**
+ * litepulse_consumer_add - the device that a module of the kernel binds to, if it is there
+ * @lp: device; all else of it works
+ *
+ * Return: 0 or a negative errno.
+ */
+int litepulse_consumer_add(struct litepulse *lp)
+{
+	lp->lin = platform_device_register_data(lp->dev, LITEPULSE_CONSUMER_DEVICE, lp->id, &lp,
+						sizeof(lp));
+	return PTR_ERR_OR_ZERO(lp->lin);
+}
+
+/**
+ * litepulse_consumer_remove - no module uses the device on return
+ * @lp: device
+ */
+void litepulse_consumer_remove(struct litepulse *lp)
+{
+	platform_device_unregister(lp->lin);
+}
 
 /**
  * litepulse_consumer_claim - takes the claim, and the line from the tty
@@ -45,7 +70,7 @@ int litepulse_consumer_claim(struct litepulse *lp, struct litepulse_claimant *cl
 	litepulse_board_end_command(lp);
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_claim);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_claim, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_release - gives line and claim back; nothing timed starts any more
@@ -62,7 +87,7 @@ void litepulse_consumer_release(struct litepulse *lp, struct litepulse_claimant 
 	mutex_unlock(&lp->claim_mutex);
 	up_read(&lp->gone_sem);
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_release);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_release, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_renew - the claim is good again, if a reset of the board has made it stale
@@ -87,7 +112,7 @@ int litepulse_consumer_renew(struct litepulse *lp, struct litepulse_claimant *cl
 	litepulse_board_end_command(lp);
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_renew);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_renew, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_launch - queues timed launches, all of them or none
@@ -128,7 +153,7 @@ int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *c
 	litepulse_board_end_command(lp);
 	return min(error, 0);
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_launch);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_launch, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_lin_entries - writes entries of the core's LIN slave, each whole
@@ -150,7 +175,7 @@ int litepulse_consumer_lin_entries(struct litepulse *lp, struct litepulse_claima
 	litepulse_board_end_command(lp);
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_lin_entries);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_lin_entries, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_lin_arm - from now on the core answers headers by its entries
@@ -176,7 +201,7 @@ int litepulse_consumer_lin_arm(struct litepulse *lp, struct litepulse_claimant *
 	litepulse_board_end_command(lp);
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_lin_arm);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_lin_arm, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_subscribe - events from now on
@@ -195,7 +220,7 @@ int litepulse_consumer_subscribe(struct litepulse *lp, struct litepulse_sink *si
 	litepulse_board_leave(lp);
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_subscribe);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_subscribe, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_unsubscribe - no events any more: none is being delivered on return
@@ -208,7 +233,7 @@ void litepulse_consumer_unsubscribe(struct litepulse *lp, struct litepulse_sink 
 	litepulse_sink_remove(lp, sink);
 	up_read(&lp->gone_sem);
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_unsubscribe);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_unsubscribe, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_now - the board's tick
@@ -227,7 +252,7 @@ int litepulse_consumer_now(struct litepulse *lp, u64 *tick)
 	litepulse_board_leave(lp);
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_now);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_now, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_seen - a tick such that sinks have been given all that was recorded before it
@@ -255,7 +280,7 @@ int litepulse_consumer_seen(struct litepulse *lp, u64 *tick)
 	litepulse_board_leave(lp);
 	return 0;
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_seen);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_seen, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_consumer_time - the board's tick beside the host's clocks
@@ -274,4 +299,4 @@ int litepulse_consumer_time(struct litepulse *lp, struct litepulse_time *time)
 	litepulse_board_leave(lp);
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_consumer_time);
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_time, LITEPULSE_NAMESPACE);

@@ -22,6 +22,20 @@
 
 #define LITEPULSE_CONSUMER_DEVICE "litepulse-lin"
 
+#if IS_ENABLED(CONFIG_LITEPULSE_CONSUMER)
+int litepulse_consumer_add(struct litepulse *lp);
+void litepulse_consumer_remove(struct litepulse *lp);
+#else
+static inline int litepulse_consumer_add(struct litepulse *lp)
+{
+	return 0;
+}
+
+static inline void litepulse_consumer_remove(struct litepulse *lp)
+{
+}
+#endif
+
 #define LITEPULSE_CONSUMER_LAUNCHES 12
 int litepulse_consumer_claim(struct litepulse *lp, struct litepulse_claimant *claimant, u64 period,
 			     bool loopback);

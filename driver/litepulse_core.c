@@ -88,6 +88,8 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 	if (!go_on) {
 		lp->profiles_set = 0;
 		lp->profiles_found = false;
+		if (lp->ops->restarted)
+			lp->ops->restarted(lp->context);
 	}
 	/* litepulse_output_answer() reads it without the mutex. */
 	if (lp->claimant)
@@ -273,14 +275,6 @@ static int litepulse_core_settle(struct litepulse *lp, bool kept)
 	return error ?: litepulse_board_configure(lp, words, ARRAY_SIZE(words) - (kept ? 2 : 0));
 }
 
-/* The device that litepulse_lin.ko binds to, if it is there. 0 or an error. */
-static int litepulse_core_add_lin(struct litepulse *lp)
-{
-	lp->lin = platform_device_register_data(lp->dev, LITEPULSE_CONSUMER_DEVICE, lp->id, &lp,
-						sizeof(lp));
-	return PTR_ERR_OR_ZERO(lp->lin);
-}
-
 static int litepulse_core_probe(struct platform_device *pdev)
 {
 	struct litepulse_platform_data transport = {}, *given = dev_get_platdata(&pdev->dev);
@@ -338,7 +332,7 @@ static int litepulse_core_probe(struct platform_device *pdev)
 	error = litepulse_chardev_add(lp);
 	if (error)
 		goto ptp;
-	error = litepulse_core_add_lin(lp);
+	error = litepulse_consumer_add(lp);
 	if (error)
 		goto chardev;
 	litepulse_debugfs_add(lp);
@@ -373,7 +367,7 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	int error;
 
 	litepulse_debugfs_remove(lp);
-	platform_device_unregister(lp->lin);
+	litepulse_consumer_remove(lp);
 	/* Who is in a call finishes it; who waits is woken and comes no further. */
 	litepulse_chardev_remove(lp);
 	wake_up_all(&lp->launch_wait);
@@ -538,4 +532,5 @@ module_exit(litepulse_core_exit);
 
 MODULE_DESCRIPTION("LitePulse: a serial port whose every edge has a known time");
 MODULE_VERSION(LITEPULSE_VERSION);
+MODULE_AUTHOR("The LitePulse authors");
 MODULE_LICENSE("GPL");

@@ -295,27 +295,20 @@ bool litepulse_lin_frame_expire(struct litepulse_lin_frame *frame, u64 tick,
 /**
  * litepulse_lin_frame_wait - how long until the frame must be over
  * @frame: on the bus
- * @tick: so late is it
- *
- * A frame that cannot end for so long began before the board's ticks counted from 0 again: it is
- * dropped.
+ * @tick: so late is it; or before the frame: it began since @tick was read, or the board's ticks
+ *	count from 0 again, which is reported soon. Then as from its break
  *
  * Return: ticks, at least 1; 0: no frame is on the bus.
  */
-u64 litepulse_lin_frame_wait(struct litepulse_lin_frame *frame, u64 tick)
+u64 litepulse_lin_frame_wait(const struct litepulse_lin_frame *frame, u64 tick)
 {
 	const u64 end = frame->deadline +
 		litepulse_lin_frame_bits(frame->period, LITEPULSE_LIN_BYTE_BITS) + 1;
 
 	if (frame->state == LITEPULSE_LIN_IDLE)
 		return 0;
-	if (end <= tick)
-		return 1;
-	if (end - tick <= litepulse_lin_frame_bits(frame->period, LITEPULSE_LIN_FRAME_BITS))
-		return end - tick;
-	frame->state = LITEPULSE_LIN_IDLE;
-	frame->deadline = 0;
-	return 0;
+	tick = max(tick, frame->break_tick);
+	return end > tick ? end - tick : 1;
 }
 
 /* What a word to the device means: without CAN_EFF_FLAG it would be a frame on the bus. */

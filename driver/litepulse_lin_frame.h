@@ -24,8 +24,6 @@
 #define LITEPULSE_LIN_RESPONSE_BITS 240
 /* A header takes up to 1.4 times its 34 bit times, and its last byte is known when it is over. */
 #define LITEPULSE_LIN_HEADER_BITS 60
-/* No frame takes longer. */
-#define LITEPULSE_LIN_FRAME_BITS 300
 
 /**
  * enum litepulse_lin_kind - what is reported
@@ -154,7 +152,7 @@ bool litepulse_lin_frame_take(struct litepulse_lin_frame *frame, const struct li
 bool litepulse_lin_frame_expire(struct litepulse_lin_frame *frame, u64 tick,
 				const struct litepulse_lin_expected *expected,
 				struct litepulse_lin_report *report);
-u64 litepulse_lin_frame_wait(struct litepulse_lin_frame *frame, u64 tick);
+u64 litepulse_lin_frame_wait(const struct litepulse_lin_frame *frame, u64 tick);
 enum litepulse_lin_word litepulse_lin_frame_word(u32 can_id, unsigned int length, bool commander);
 
 #endif /* LITEPULSE_LIN_FRAME_H */

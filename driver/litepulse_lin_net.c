@@ -609,7 +609,7 @@ int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns)
 	return error;
 }
 
-/* How many frames the board was given that have not begun; they are nobody's any more. */
+/* Forgets all that the board was given. Returns how many of these frames have not begun. */
 static unsigned int litepulse_lin_net_clear_slots(struct litepulse_lin *lin)
 {
 	struct litepulse_lin_slot *slot;
@@ -1525,4 +1525,6 @@ module_exit(litepulse_lin_net_exit);
 
 MODULE_DESCRIPTION("LitePulse: LIN as a SocketCAN device");
 MODULE_VERSION(LITEPULSE_VERSION);
+MODULE_AUTHOR("The LitePulse authors");
 MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(LITEPULSE_NAMESPACE);

@@ -13,6 +13,7 @@
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 
+#include "litepulse_compat.h"
 #include "litepulse_output.h"
 #include "litepulse_sink.h"
 #include "litepulse_table.h"
@@ -585,7 +586,7 @@ int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *cla
 		lp->last_launch = launch->tick;
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_output_answer);
+EXPORT_SYMBOL_NS_GPL(litepulse_output_answer, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_output_flush - removes all launches that wait in the queue

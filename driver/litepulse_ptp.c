@@ -799,7 +799,7 @@ int litepulse_ptp_index(struct litepulse *lp)
 {
 	return lp->ptp ? ptp_clock_index(lp->ptp->clock) : -1;
 }
-EXPORT_SYMBOL_GPL(litepulse_ptp_index);
+EXPORT_SYMBOL_NS_GPL(litepulse_ptp_index, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_ptp_tick - when the clock will show a time, as it is adjusted now
@@ -826,7 +826,7 @@ int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick)
 	spin_unlock_irqrestore(&ptp->lock, flags);
 	return error;
 }
-EXPORT_SYMBOL_GPL(litepulse_ptp_tick);
+EXPORT_SYMBOL_NS_GPL(litepulse_ptp_tick, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_ptp_restart_clock - the board was reset: the clock goes on as the host's did meanwhile

@@ -734,7 +734,8 @@ int litepulse_reader_mmap(struct file *file, struct vm_area_struct *vma)
 int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_stats *stats)
 {
 	struct litepulse *lp = reader->lp;
-	unsigned int count, queued, i;
+	unsigned int count, i;
+	u32 head;
 
 	/* Nobody reads meanwhile. */
 	if (mutex_lock_interruptible(&reader->mutex))
@@ -744,13 +745,13 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 	if (reader->ring)
 		litepulse_reader_tell_notes(reader);
 	count = litepulse_reader_queued(reader);
-	queued = reader->ring ? litepulse_ring_events(reader->ring) : 0;
+	head = reader->ring ? reader->ring->head : 0;
 	stats->lost_events = lp->events.lost;
 	stats->lost_bytes = lp->bytes.lost;
 	stats->restarts = lp->restarts;
 	spin_unlock_irq(&lp->lock);
 	if (reader->ring)
-		stats->queued = queued;
+		stats->queued = litepulse_ring_events(reader->ring, head, count);
 	for (i = 0; !reader->ring && i < count; i++)
 		stats->queued += !litepulse_reader_is_note(litepulse_reader_at(reader, i)->kind);
 	stats->delivered = stats->offered - stats->lost_host - stats->queued;

@@ -7,7 +7,6 @@
 
 #include "litepulse_record.h"
 #include "litepulse_regs.h"
-#include "litepulse_time.h"
 
 static_assert(sizeof(struct litepulse_event) == 48);
 static_assert(sizeof(struct litepulse_record) == 32);
@@ -151,8 +150,7 @@ unsigned int litepulse_record_decode_bytes(struct litepulse_sequence *sequence, 
 	for (; count; count--, words += LITEPULSE_RECEIVE_WORDS) {
 		u32 low = words[LITEPULSE_RECEIVE_TICK_LO / 4];
 		u32 info = words[LITEPULSE_RECEIVE_INFO / 4];
-		u64 high = FIELD_GET(LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK, info);
-		u64 tick = litepulse_extend_tick(now, high << 32 | low);
+		u64 tick = litepulse_record_byte_tick(words, now);
 
 		if (unlikely(!litepulse_record_is_byte(info))) {
 			sequence->next = next;

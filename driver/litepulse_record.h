@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "litepulse_regs.h"
+#include "litepulse_time.h"
 #include "uapi/linux/litepulse.h"
 
 /**
@@ -129,6 +130,15 @@ static inline bool litepulse_record_is_plain(u32 info, u16 seq)
 static inline bool litepulse_record_is_byte(u32 info)
 {
 	return !(info & LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK);
+}
+
+/* The tick of a record of the receive stream, which had been stored at @now. */
+static inline u64 litepulse_record_byte_tick(const u32 *words, u64 now)
+{
+	const u64 high = FIELD_GET(LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK,
+				   words[LITEPULSE_RECEIVE_INFO / 4]);
+
+	return litepulse_extend_tick(now, high << 32 | words[LITEPULSE_RECEIVE_TICK_LO / 4]);
 }
 
 /* The fields of a byte's info word. */

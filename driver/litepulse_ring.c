@@ -15,7 +15,6 @@
 #include "litepulse_compat.h"
 #include "litepulse_regs.h"
 #include "litepulse_ring.h"
-#include "litepulse_time.h"
 
 static_assert(sizeof(struct litepulse_ring_event) == 16);
 static_assert(sizeof(struct litepulse_ring_state) <= PAGE_SIZE);
@@ -153,17 +152,13 @@ unsigned int litepulse_ring_take_bytes(struct litepulse_ring_buffer *ring,
 	const u64 now = sequence->tick;
 	u32 head = ring->head, info;
 	unsigned int i;
-	u64 high;
 
 	count = min(count, ring->size - litepulse_ring_queued(ring));
 	for (i = 0; i < count; i++, words += LITEPULSE_RECEIVE_WORDS) {
 		info = words[LITEPULSE_RECEIVE_INFO / 4];
 		if (!litepulse_record_is_byte(info))
 			break;
-		high = FIELD_GET(LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK, info);
-		litepulse_ring_write(ring, head + i,
-				     litepulse_extend_tick(now, high << 32 |
-							   words[LITEPULSE_RECEIVE_TICK_LO / 4]),
+		litepulse_ring_write(ring, head + i, litepulse_record_byte_tick(words, now),
 				     litepulse_record_byte(info),
 				     litepulse_record_byte_flags(info), LITEPULSE_KIND_RX,
 				     LITEPULSE_SRC_RECEIVER);
@@ -180,17 +175,22 @@ static inline u32 *litepulse_ring_place(struct litepulse_ring_buffer *ring, u32 
 	return (u32 *)&ring->events[index & (ring->size - 1)];
 }
 
-/* How many bytes behind the first make a run with it. */
+/*
+ * How many records are bytes of one run. It ends also where the upper bits of the tick change: a
+ * byte may have waited in the board for longer than the lower ones take to come round.
+ */
 static unsigned int litepulse_ring_run_length(const u32 *words, unsigned int count)
 {
+	const u32 first = words[LITEPULSE_RECEIVE_INFO / 4];
 	u32 before = words[LITEPULSE_RECEIVE_TICK_LO / 4];
 	unsigned int length;
 
 	for (length = 0; length < count; length++, words += LITEPULSE_RECEIVE_WORDS) {
 		const u32 low = words[LITEPULSE_RECEIVE_TICK_LO / 4];
+		const u32 info = words[LITEPULSE_RECEIVE_INFO / 4];
 
-		if (!litepulse_record_is_byte(words[LITEPULSE_RECEIVE_INFO / 4]) ||
-		    low - before > U16_MAX)
+		if (!litepulse_record_is_byte(info) || low - before > U16_MAX ||
+		    (info ^ first) & LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK)
 			break;
 		before = low;
 	}
@@ -213,10 +213,7 @@ unsigned int litepulse_ring_take_run(struct litepulse_ring_buffer *ring,
 				     unsigned int count)
 {
 	const u32 room = ring->size - litepulse_ring_queued(ring);
-	const u64 high = FIELD_GET(LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK,
-				   words[LITEPULSE_RECEIVE_INFO / 4]);
-	const u64 tick = litepulse_extend_tick(sequence->tick,
-					       high << 32 | words[LITEPULSE_RECEIVE_TICK_LO / 4]);
+	const u64 tick = litepulse_record_byte_tick(words, sequence->tick);
 	u32 head = ring->head + 1, before = tick;
 	unsigned int i, length;
 
@@ -243,16 +240,19 @@ unsigned int litepulse_ring_take_run(struct litepulse_ring_buffer *ring,
 }
 
 /**
- * litepulse_ring_events - events and bytes that the program has not taken, without notes
- * @ring: it; nonsense if the program wrote into it, or took a run in part
+ * litepulse_ring_events - how many events and bytes lie in some places, notes not counted
+ * @ring: it; needs no lock. Nonsense if the program wrote there, or took a run in part
+ * @head: number of the place behind the last
+ * @count: places
  */
-unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring)
+unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring, u32 head,
+				   unsigned int count)
 {
-	const unsigned int queued = litepulse_ring_queued(ring);
 	unsigned int found = 0, i = 0, bytes;
 
-	while (i < queued) {
-		const struct litepulse_ring_event *event = litepulse_ring_at(ring, i++);
+	while (i < count) {
+		const u32 place = (head - count + i++) & (ring->size - 1);
+		const struct litepulse_ring_event *event = &ring->events[place];
 		const u8 kind = READ_ONCE(event->kind);
 
 		if (kind == LITEPULSE_KIND_RUN) {

@@ -21,6 +21,7 @@
 #include "litepulse_phc.h"
 #include "litepulse_record.h"
 #include "litepulse_regs.h"
+#include "litepulse_ring.h"
 #include "litepulse_time.h"
 
 /* --- 128 bits --- */
@@ -458,6 +459,142 @@ static void bytes_are_decoded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_AT_LEAST,
 			(int)events[0].flags);
 	KUNIT_EXPECT_EQ(test, 0xffff0001ull, events[0].count);
+}
+
+/* --- rings --- */
+
+#define RING_PLACES 8
+
+/* A packed ring without its program, and records of bytes for it. */
+struct packed {
+	struct litepulse_ring_buffer ring;
+	struct litepulse_ring_state state;
+	struct litepulse_ring_event events[RING_PLACES];
+	struct litepulse_sequence sequence;
+	u32 words[2 * LITEPULSE_RUN_MAX][LITEPULSE_RECEIVE_WORDS];
+	unsigned int count;
+};
+
+static struct packed *packed_ring(struct kunit *test, u64 now)
+{
+	struct packed *packed = kunit_kzalloc(test, sizeof(*packed), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, packed);
+	packed->ring = (struct litepulse_ring_buffer){ .state = &packed->state,
+						       .events = packed->events,
+						       .size = RING_PLACES };
+	packed->sequence.tick = now;
+	return packed;
+}
+
+static void add_byte(struct packed *packed, u64 tick, u32 flags, u32 data)
+{
+	u32 *words = packed->words[packed->count++];
+
+	words[0] = tick & 0xffffffff;
+	words[1] = (tick >> 32 & 0xffff) << 16 | flags << 9 | data;
+}
+
+/* How many of the records added are taken; the next ones are others. */
+static unsigned int take_run(struct packed *packed)
+{
+	unsigned int count = packed->count;
+
+	packed->count = 0;
+	return litepulse_ring_take_run(&packed->ring, &packed->sequence, packed->words[0], count);
+}
+
+/* Byte number @index behind the place of a run. */
+static u32 run_byte(const struct packed *packed, unsigned int place, unsigned int index)
+{
+	const u32 *bytes = (const u32 *)packed->events;
+
+	return bytes[((place + 1) * 4 + index) % (4 * RING_PLACES)];
+}
+
+static void runs_have_each_tick(struct kunit *test)
+{
+	static const u32 gaps[] = { 0, 1, 65535, 0, 700 };
+	static const u8 flags[] = { 0, LITEPULSE_RX_PARITY,
+				    LITEPULSE_RX_FRAMING | LITEPULSE_RX_BREAK, LITEPULSE_RX_OWN,
+				    LITEPULSE_RX_NOISE };
+	const u64 now = 0x0123456700000000ull;
+	struct packed *packed = packed_ring(test, now);
+	struct litepulse_ring_event *event = packed->events;
+	u64 tick = now - 0x100000;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+		tick += gaps[i];
+		add_byte(packed, tick, flags[i], 0x1a5 - i);
+	}
+	KUNIT_ASSERT_EQ(test, 5u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 3u, packed->state.head);
+	KUNIT_EXPECT_EQ(test, 5ull, packed->sequence.next);
+	KUNIT_EXPECT_EQ(test, now - 0x100000, event->tick);
+	KUNIT_EXPECT_EQ(test, 5u, event->data);
+	KUNIT_EXPECT_EQ(test, 0, (int)event->flags);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_RUN, (int)event->kind);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_SRC_RECEIVER, (int)event->source);
+	for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+		u32 byte = run_byte(packed, 0, i);
+
+		KUNIT_EXPECT_EQ(test, gaps[i], LITEPULSE_RUN_TICKS(byte));
+		KUNIT_EXPECT_EQ(test, 0x1a5 - i, LITEPULSE_RUN_DATA(byte));
+		KUNIT_EXPECT_EQ(test, (u32)flags[i], LITEPULSE_RUN_FLAGS(byte));
+	}
+	KUNIT_EXPECT_EQ(test, 5u, litepulse_ring_events(&packed->ring, 3, 3));
+}
+
+/* By a byte that is too far behind, by a record that is none, and where the ring is full. */
+static void runs_end(struct kunit *test)
+{
+	const u64 now = 0x0123456700000000ull, begin = now - 0x200000000ull;
+	struct packed *packed = packed_ring(test, now);
+	unsigned int i;
+
+	add_byte(packed, begin, 0, 1);
+	add_byte(packed, begin + 65535, 0, 2);
+	add_byte(packed, begin + 131071, 0, 3);
+	KUNIT_EXPECT_EQ(test, 2u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 2u, packed->state.head);
+	/* A byte alone is an event as always. */
+	add_byte(packed, begin + 131071, 0, 3);
+	add_byte(packed, begin + 196607, 0, 4);
+	KUNIT_EXPECT_EQ(test, 1u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 3u, packed->state.head);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_RX, (int)packed->events[2].kind);
+	KUNIT_EXPECT_EQ(test, begin + 131071, packed->events[2].tick);
+	/* So it is if the next came when the lower 32 bits had come round. */
+	add_byte(packed, begin + 200000, 0, 5);
+	add_byte(packed, begin + 200100 + 0x100000000ull, 0, 6);
+	KUNIT_EXPECT_EQ(test, 1u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 4u, packed->state.head);
+	KUNIT_EXPECT_EQ(test, 4u, litepulse_ring_events(&packed->ring, 4, 4));
+	/* A loss stands in its place. */
+	packed->state.tail = 4;
+	add_byte(packed, now - 1000, 0, 1);
+	add_byte(packed, now - 900, 0, 2);
+	add_byte(packed, now - 800, 0x08, 0);
+	KUNIT_EXPECT_EQ(test, 2u, take_run(packed));
+	add_byte(packed, now - 800, 0x08, 0);
+	KUNIT_EXPECT_EQ(test, 0u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 6u, packed->state.head);
+	/* Of 8 places 4 are left: one for the head of a run and 12 bytes, round the end. */
+	packed->state.tail = 2;
+	for (i = 0; i < 20; i++)
+		add_byte(packed, now - 500 + i, 0, i);
+	KUNIT_EXPECT_EQ(test, 12u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 10u, packed->state.head);
+	KUNIT_EXPECT_EQ(test, 12u, packed->events[6].data);
+	for (i = 0; i < 12; i++)
+		KUNIT_EXPECT_EQ(test, i, LITEPULSE_RUN_DATA(run_byte(packed, 6, i)));
+	/* There is none in one place, which an event can have. */
+	packed->state.tail = 3;
+	add_byte(packed, now, 0, 1);
+	add_byte(packed, now, 0, 2);
+	KUNIT_EXPECT_EQ(test, 0u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 10u, packed->state.head);
 }
 
 /* Of records that are not delivered each is counted, and what they report as lost. */
@@ -1156,25 +1293,47 @@ static void lin_bad_headers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
 }
 
-/* When to look again: as early as can be, and never for a frame of before a reset. */
+/* When to look again: as early as can be, and soon for a frame of before a reset. */
 static void lin_frames_are_awaited(struct kunit *test)
 {
+	const u64 byte = litepulse_lin_frame_bits(LIN_PERIOD, 10);
+	const u64 longest = litepulse_lin_frame_bits(LIN_PERIOD, LITEPULSE_LIN_RESPONSE_BITS);
+	static const struct litepulse_event restarted = { .kind = LITEPULSE_KIND_RESTARTED };
 	struct lin_bus bus;
-	u64 end;
+	u64 start, end;
 
 	lin_init(&bus);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, 0), 0);
+	start = bus.tick;
 	lin_header(&bus, 0x50, 0);
 	/* An entry that is written later is not this header's. */
 	KUNIT_EXPECT_EQ(test, bus.report.end, bus.tick);
-	end = bus.frame.deadline + litepulse_lin_frame_bits(LIN_PERIOD, 10) + 1;
+	end = bus.frame.deadline + byte + 1;
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, bus.tick), end - bus.tick);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end - 7), 7);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end), 1);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end + 1000), 1);
+	/* It has begun since that tick, at whatever distance. */
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, start - 999), end - start);
+	/* A master that takes its time: header and response are each awaited for so long. */
+	start = bus.tick;
+	lin_byte(&bus, 0, LITEPULSE_RX_BREAK);
+	lin_byte(&bus, 0x55, 0);
+	bus.tick = start + longest;
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0x50, 0));
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, start), 2 * longest + byte + 1);
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x11, 0));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x22, 0));
+	bus.expected[0x10].length = 2;
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xcc, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_DATA);
 	/* The board was up for days, and begins at 0 again. */
 	bus.tick += 1ULL << 45;
+	start = bus.tick;
 	lin_header(&bus, 0x50, 0);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, 5000),
+			bus.frame.deadline + byte + 1 - start);
+	litepulse_lin_frame_take(&bus.frame, &restarted, bus.expected, &bus.report);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, 5000), 0);
 	bus.tick = 6000;
 	KUNIT_EXPECT_TRUE(test, lin_header(&bus, 0x50, 0));
@@ -1537,6 +1696,8 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(losses_without_end_are_told),
 	KUNIT_CASE(bytes_are_decoded),
 	KUNIT_CASE(dropped_records_are_counted),
+	KUNIT_CASE(runs_have_each_tick),
+	KUNIT_CASE(runs_end),
 	KUNIT_CASE(records_at_once_are_few),
 	KUNIT_CASE(who_gets_what),
 	KUNIT_CASE(edges_are_chosen),
@@ -1576,4 +1737,5 @@ static struct kunit_suite litepulse_suite = {
 kunit_test_suite(litepulse_suite);
 
 MODULE_DESCRIPTION("KUnit tests of the LitePulse driver");
+MODULE_AUTHOR("The LitePulse authors");
 MODULE_LICENSE("GPL");

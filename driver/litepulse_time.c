@@ -9,6 +9,7 @@
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
+#include "litepulse_compat.h"
 #include "litepulse_time.h"
 
 /**
@@ -41,7 +42,7 @@ u64 litepulse_mul_div(u64 value, u32 mul, u32 div, u32 *rest)
 		*rest = left;
 	return high << 32 | lower_32_bits(low);
 }
-EXPORT_SYMBOL_GPL(litepulse_mul_div);
+EXPORT_SYMBOL_NS_GPL(litepulse_mul_div, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_rate_init - from the clock of the core
@@ -95,7 +96,7 @@ u64 litepulse_ticks_to_ns(const struct litepulse_rate *rate, u64 ticks)
 {
 	return litepulse_mul_div(ticks, rate->ns_mul, rate->ns_div, NULL);
 }
-EXPORT_SYMBOL_GPL(litepulse_ticks_to_ns);
+EXPORT_SYMBOL_NS_GPL(litepulse_ticks_to_ns, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_ticks_to_ns_fast - the same without a division while ticks are few, then up to 1 ns
@@ -119,7 +120,7 @@ u64 litepulse_ns_to_ticks(const struct litepulse_rate *rate, u64 ns)
 {
 	return litepulse_mul_div(ns, rate->ns_div, rate->ns_mul, NULL);
 }
-EXPORT_SYMBOL_GPL(litepulse_ns_to_ticks);
+EXPORT_SYMBOL_NS_GPL(litepulse_ns_to_ticks, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_ticks_at_least - whole ticks that are no shorter than a time
@@ -149,7 +150,7 @@ u64 litepulse_bit_period(const struct litepulse_rate *rate, u32 baud)
 		return 0;
 	return div64_u64((rate->num << 8) + per_tick / 2, per_tick);
 }
-EXPORT_SYMBOL_GPL(litepulse_bit_period);
+EXPORT_SYMBOL_NS_GPL(litepulse_bit_period, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_baud - the inverse

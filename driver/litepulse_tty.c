@@ -59,7 +59,7 @@
 #include "litepulse_sink.h"
 #include "litepulse_tty.h"
 
-/* Ours alone; the numbers of <linux/serial_core.h> are for drivers in the kernel. */
+/* Ours alone: no program needs a number of <linux/serial_core.h>. */
 #define PORT_LITEPULSE		0x4c50
 
 #define DEFAULT_BAUD		9600
@@ -1854,7 +1854,7 @@ static int litepulse_tty_open(struct tty_struct *tty, struct file *file)
 int litepulse_tty_init(struct console *console)
 {
 	struct ktermios *termios;
-	int error, i;
+	int error;
 
 	litepulse_uart_driver.cons = console;
 	if (console)
@@ -1862,7 +1862,7 @@ int litepulse_tty_init(struct console *console)
 	error = uart_register_driver(&litepulse_uart_driver);
 	if (error)
 		return error;
-	for (i = 0; i < LITEPULSE_DEVICES; i++)
+	for (int i = 0; i < LITEPULSE_DEVICES; i++)
 		lockdep_set_class(&litepulse_uart_driver.state[i].port.mutex,
 				  &litepulse_port_mutex_key);
 	/*

@@ -439,6 +439,20 @@ static void litepulse_link_show(void *context, struct seq_file *file)
 	mutex_unlock(&link->bus);
 }
 
+/*
+ * Its first record has the same position as the first one since it was switched on: what we have
+ * had of the old stream is not of the new one.
+ */
+static void litepulse_link_restarted(void *context)
+{
+	struct litepulse_link *link = context;
+
+	litepulse_bus_lock(link);
+	link->events = (struct litepulse_link_stream){ .most = SHORT };
+	link->bytes = (struct litepulse_link_stream){ .most = SHORT };
+	mutex_unlock(&link->bus);
+}
+
 const struct litepulse_io_ops litepulse_link_ops = {
 	.sleeps = true,
 	.read_csr = litepulse_link_read_csr,
@@ -451,6 +465,7 @@ const struct litepulse_io_ops litepulse_link_ops = {
 	.want = litepulse_link_want,
 	.moderate = litepulse_link_moderate,
 	.pause = litepulse_link_pause,
+	.restarted = litepulse_link_restarted,
 	.show = litepulse_link_show,
 };
 

@@ -693,5 +693,7 @@ module_exit(litepulse_line_exit);
 
 MODULE_DESCRIPTION("LitePulse behind a serial port: line discipline for LiteX UARTBone");
 MODULE_VERSION(LITEPULSE_VERSION);
+MODULE_AUTHOR("The LitePulse authors");
 MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(LITEPULSE_NAMESPACE);
 MODULE_ALIAS_LDISC(LITEPULSE_LDISC);

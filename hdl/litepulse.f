@@ -18,6 +18,7 @@ litepulse_events.sv
 litepulse_irq.sv
 litepulse_launch_memory.sv
 litepulse_launch_queue.sv
+litepulse_levels.sv
 litepulse_lin.sv
 litepulse_lin_break.sv
 litepulse_line_rx.sv

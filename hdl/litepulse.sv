@@ -57,6 +57,7 @@ module litepulse #(
     output logic [7:0]          config_applied,
     output logic [7:0]          config_refused,
     output logic [7:0]          status,
+    output logic [INPUTS:0]     levels,          // of the pins: input c at c, rx behind the last one
     // watchdog
     input  logic                watch_written,   // the host has just written what follows
     input  logic [14:0]         watch_limit,
@@ -188,6 +189,8 @@ module litepulse #(
       .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_held_stop, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata
   );
+
+  litepulse_levels #(.S(S), .INPUTS(INPUTS)) pin_levels (.clk(sys_clk), .rx_i, .aux_i, .levels);
 
   litepulse_watchdog #(.UNIT(WATCHDOG_UNIT)) watchdog (
       .clk(sys_clk), .rst(sys_rst), .talk(bus_stb || watch_written), .limit(watch_limit), .keep(watch_keep), .fired(watch_fired),

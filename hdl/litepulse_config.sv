@@ -55,7 +55,7 @@ module litepulse_config #(
     output frame_format_t prof0_format,
     output logic         prof0_changed,
     // settings
-    output logic         loopback,
+    output logic         nloopback,      // complement, in a register of its own: it may lie where the line's samples are
     output logic         loop_changes,   // from the next cycle on it has another value
     output logic         hold_tty,       // XOFF, or a byte's start bit would have no edge
     output logic         rest_level,     // of the line between launches
@@ -80,6 +80,7 @@ module litepulse_config #(
     input  logic         ev_ack,
     output event_request_t ev
 );
+  logic         loopback;
   logic         mem_we, mem_profile;
   logic [1:0]   mem_entry;
   logic [10:0]  mem_format;
@@ -232,6 +233,7 @@ module litepulse_config #(
         if (is_profile && !cfg_addr[0]) format <= cfg_data[11:0];
         if (at_line) begin
           loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
+          nloopback  <= !cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
           xoff       <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
           rest_wanted       <= cfg_data[litepulse_map_pkg::LINE_REST_LSB];
           rest_wanted_level <= cfg_data[litepulse_map_pkg::LINE_REST_LEVEL_LSB];
@@ -302,6 +304,7 @@ module litepulse_config #(
       prof_valid <= 4'd0;
       prof_invert <= 4'd0;
       loopback <= 1'b0;
+      nloopback <= 1'b1;
       xoff <= 1'b0;
       rest_wanted <= 1'b0;
       rest_wanted_level <= 1'b0;

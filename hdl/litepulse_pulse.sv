@@ -78,7 +78,7 @@ module litepulse_pulse #(
   frame_format_t    prof0_format;
   logic [35:0]      prof0_period;
   logic [3:0]       prof_valid, prof_invert;
-  logic             loopback, hold_tty, rest_level, break_hold, break_stays, break_holds, rx_enable;
+  logic             nloopback, hold_tty, rest_level, break_hold, break_stays, break_holds, rx_enable;
   logic [15:0]      nde_lead, de_lag;
   capture_settings_t capture_settings;
   logic [9:0]       echo_tail;
@@ -155,7 +155,7 @@ module litepulse_pulse #(
     rx_loop[0] = tx_then_last;
     for (int s = 1; s < S; s++) rx_loop[s] = tx_then[s-1];
     for (int i = 0; i < INPUTS * S; i++) samples[i] = aux_i[i];
-    for (int s = 0; s < S; s++) samples[INPUTS*S+s] = loopback ? rx_loop[s] : rx_i[s];
+    for (int s = 0; s < S; s++) samples[INPUTS*S+s] = nloopback ? rx_i[s] : rx_loop[s];
   end
 
   always_ff @(posedge clk) begin
@@ -201,7 +201,7 @@ module litepulse_pulse #(
       .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
       .lin_req, .lin_done, .lin_err,
       .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,
-      .loopback, .loop_changes, .hold_tty, .rest_level, .break_hold, .break_stays, .rx_enable, .nde_lead, .lead_changes, .de_lag,
+      .nloopback, .loop_changes, .hold_tty, .rest_level, .break_hold, .break_stays, .rx_enable, .nde_lead, .lead_changes, .de_lag,
       .capture(capture_settings), .echo_tail, .echo_changed, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[3]), .ev_ack(ack[3]), .ev(control_event)

@@ -25,12 +25,15 @@ module litepulse_watchdog #(
   logic [UNIT:0] cycles_next;
   logic [LIMIT-1:0] left;
   logic [LIMIT:0] left_next;
+  logic [1:0] left_words;  // of those that `fired` began
   assign restart     = talk || keep || cleared;
   assign cycles_next = {1'b0, cycles} + 1'b1;
   // Adding ones or nothing lets one cell per bit both load and count, and the carry says that units are left: a count that starts at 0
   // never expires.
   assign left_next   = {1'b0, left} + {1'b0, {LIMIT{!restart}}};
   assign expired     = some && !left_next[LIMIT] && !restart;
+  // not from `expired`, which is known late
+  assign stop        = left_words | {2{fired}};
 
   always_ff @(posedge clk) begin
     cycles <= cycles_next[UNIT-1:0];
@@ -38,13 +41,12 @@ module litepulse_watchdog #(
     if (restart || (cycles_next[UNIT] && left_next[LIMIT])) left <= restart ? limit : left_next[LIMIT-1:0];
     some  <= left_next[LIMIT];
     fired <= expired;
-    if (taken) stop <= stop - 1'b1;
-    if (expired) stop <= 2'd3;
+    left_words <= stop - 2'(taken);
     cleared <= fired || rst;
     if (rst) begin
       some  <= 1'b0;
       fired <= 1'b0;
-      stop  <= 2'd0;
+      left_words <= 2'd0;
     end
   end
 

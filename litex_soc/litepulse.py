@@ -120,7 +120,7 @@ class LitePulse(LiteXModule):
         self._launches = launches = make_csr("launches")
         self._configs = configs = make_csr("configs")
         self._dropped = dropped = make_csr("dropped")
-        self._status = state = make_csr("status")
+        self._status = state = make_csr("status", {"levels": inputs + 1})
 
         if interrupts:
             irq_ports = self.add_interrupts(counts)
@@ -147,7 +147,7 @@ class LitePulse(LiteXModule):
         rx, inputs_seen = Signal(self.samples), Signal(inputs * self.samples)
         counters = ("launch_accepted", "launch_refused", "tx_dropped", "config_applied", "config_refused")
         outcome = {name: Signal(16 if name == "tx_dropped" else 8) for name in counters}
-        status_bits = Signal(8)
+        status_bits, levels = Signal(8), Signal(inputs + 1)
         # The address is decoded in the first cycle of an access, so that this and what the core does with it need not fit into one.
         # A part of a word is not written: the master gets an error. Where it selects nothing, as a bridge from a wider bus may, nothing
         # happens, not even to a record that reading would take.
@@ -198,6 +198,7 @@ class LitePulse(LiteXModule):
             o_lq_free=free.fields.launch,
             **{f"o_{name}": signal for name, signal in outcome.items()},  # pyright: ignore[reportArgumentType]
             o_status=status_bits,
+            o_levels=levels,
             i_watch_written=session.re,
             i_watch_limit=session.fields.limit,
             i_watch_keep=session.fields.keep,
@@ -210,7 +211,8 @@ class LitePulse(LiteXModule):
             configs.fields.applied.eq(outcome["config_applied"]),
             configs.fields.refused.eq(outcome["config_refused"]),
             dropped.fields.transmit.eq(outcome["tx_dropped"]),
-            Cat(*state.fields.fields).eq(status_bits),
+            Cat(*state.fields.fields[:8]).eq(status_bits),
+            state.fields.levels.eq(levels),
         ]
         add_phy(
             self,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53  # "LPLS"
 VERSION_MAJOR = 0  # a reader refuses another major version (while 0: another minor version, too)
-VERSION_MINOR = 7
+VERSION_MINOR = 8
 
 
 @dataclass(frozen=True)
@@ -226,6 +226,7 @@ CSRS = (
         Field("queue_idle", 5, 1, "The queue is empty. A launch that had its turn stays in it until the next."),
         Field("line_busy", 6, 1, "Something is on the line."),
         Field("rx_busy", 7, 1, "A byte is being received, or its record cannot be read yet."),
+        Field("levels", 16, 16, "Level of each pin a few cycles ago: bit c of input c, the one behind the last input of rx, else 0."),
     ),
     _csr(
         "irq_level",

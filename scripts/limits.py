@@ -353,6 +353,15 @@ def speed() -> list[Row]:
             "a board at 2 MHz",
             f"{page}#events)",
         ),
+        *(
+            (
+                f"port at {rate}, without the driver",
+                found(b, rf"\| {number} \| checked frames, packed \|[^\n]*?\| ([\d,]+) \| [\d.]+ \| [\d,]+ \|") + " events/s",
+                found(b, rf"\| {number} \| plain \|[^\n]*?\| ([\d,]+) \| [\d.]+ \| [\d,]+ \|") + " with a bridge without frames",
+                f"{page}#a-board-on-a-port-without-the-driver)",
+            )
+            for rate, number in (("115200 baud", "115,200"), ("3 Mbaud", "3,000,000"))
+        ),
         (
             "bridge that never waits, without a driver",
             found(b, r"so at most, at 24 MHz `sys` \| ([\d,]+) records/s") + " events/s",

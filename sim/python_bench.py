@@ -16,7 +16,6 @@ import sys
 import time
 from argparse import Namespace
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 from litepulse import Board
@@ -69,10 +68,10 @@ class Recorded:
     """Stands for a Backend, and for the Device below it: its board has just these records to give, LOOK bursts at a time."""
 
     name = "recorded"
+    framed, most_words = False, 255
 
     def __init__(self):
         self.identity = Identity("sim", "recorded", True, (0, 7), HZ, 1, 4, 256, 512, 512, 64, 64, 1, 1023)
-        self.bus = SimpleNamespace(burst=255)
         device: Any = self
         self.stream = Stream(device, "EVENTS", EventStream(), 256)
         self.records, self.taken = words(), 0
@@ -90,6 +89,10 @@ class Recorded:
         header = [ready | (self.taken & 0xFFFF) << 16, 0, tick & 0xFFFFFFFF, tick >> 32]
         return header + self.records[first : first + count - regs.HEADER_WORDS]
 
+    def acknowledge(self, _owed, reads):
+        """One read."""
+        return [self.read_window(*reads[0])]
+
     def write_window(self, _base, words):
         """An acknowledgement."""
         self.taken += words[0] & 0xFFFF
@@ -101,9 +104,13 @@ class Recorded:
         events: Any = self.stream.decode(parts) if edges is None else []
         return Batch(self.stream.tick, self.stream.tick, events, [], edges)
 
+    def look(self, as_columns=False):
+        """Both."""
+        return self.status(), self.read(as_columns)
+
     def status(self):
         """Nothing runs."""
-        return Status(False, False, False, True, False, 64)
+        return Status(False, False, False, True, False, 64, (False,) * self.identity.inputs + (True,))
 
     def idle_level(self):
         """TX rests."""

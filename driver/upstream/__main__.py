@@ -6,12 +6,17 @@ import sys
 from pathlib import Path
 
 from driver.upstream import DRIVER, SeriesError, mails
-from driver.upstream.series import Series
+from driver.upstream.series import AllSeries
 from driver.upstream.sources import Kernel
 from scripts.debian_package import PackageError, linux_source
 
 ROOT = DRIVER.parent
 KERNELS = {"6.12": "linux-source", "7.2": "linux-source-7"}  # by their entries in scripts/debian_packages.toml
+
+
+def added(mail):
+    """Lines that a mail adds."""
+    return sum(line.startswith("+") and not line.startswith("+++ ") for line in mail.read_text(encoding="utf-8").splitlines())
 
 
 def main(argv=None):
@@ -26,8 +31,13 @@ def main(argv=None):
         trees = args.tree or [linux_source(KERNELS[name])[0] for name in args.kernel or KERNELS]
         for tree in trees:
             kernel = Kernel.of(tree)
-            written = mails.write(Series(kernel, person), date, args.out / kernel.name)
-            print(f"{len(written) - 1} patches for Linux {kernel.name} and a cover letter in {args.out / kernel.name}")
+            everything = AllSeries(kernel, person)
+            for series, paths in zip(everything.series, mails.write(everything, date, args.out / kernel.name).values(), strict=True):
+                lines = sum(added(path) for path in paths[1:])
+                print(f"{args.out / kernel.name / series.folder}: {len(paths) - 1} patches, {lines:,} lines, and a cover letter")
+            for series in everything.series:
+                if series.check:
+                    print(f"before you send {series.check}")
     except (SeriesError, PackageError) as error:
         print(f"upstream: {error}", file=sys.stderr)
         return 2

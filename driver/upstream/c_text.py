@@ -13,6 +13,8 @@ INCLUDE = re.compile(r'(?m)^#include ([<"])([^>"]+)[>"].*\n')
 FUNCTION = re.compile(r"(?m)^(?!static\b|typedef\b|extern\b)[a-z_][\w \t\n*]*?\b(\w+)\(([^;{}]*)\)\n\{\n")
 VARIABLE = re.compile(r"(?m)^(?!static\b|typedef\b|extern\b|return\b)[a-z_][\w \t*]*?\b(\w+)(?:\[\w*\])* = ")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'')
+# The end of a text that is a condition, or an `else`, without a brace: (indentation, "if", condition).
+GUARD = re.compile(r"(?:^|(?<=\n))(\t+)(?:(if) \(((?:(?!\t+if \()[^;{}])*)\)|else)\n\Z")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
@@ -94,7 +96,8 @@ def without_calls(text, name, parameters, expression):
         inner = put_in(expression, parameters, arguments(text[match.end() : end]))
         start = text.rfind("\n", 0, match.start()) + 1
         stop = text.find("\n", end)
-        text = text[:start] + fitted(text[start : match.start()] + inner + text[end + 1 : stop]) + text[stop:]
+        line = text[start : match.start()] + inner + text[end + 1 : stop]
+        text = text[:start] + fitted(re.sub(r"\b0 \?: ", "", line)) + text[stop:]
     return text
 
 
@@ -107,6 +110,12 @@ def without_statements(text, name, parameters, statements):
         if indent.strip() or text[end + 1 : end + 3] != ";\n":
             raise SeriesError(f"{name}() is not called as a statement of its own")
         given = arguments(text[match.end() : end])
+        if guard := GUARD.search(text[:start]):
+            guarded = len(indent) > len(guard[1])
+            alone = guard[2] and "(" not in masked(guard[3]) and not re.match(rf"{guard[1]}else\b", text[end + 3 :])
+            if guarded and len(statements) != 1 and not (alone and not statements):
+                raise SeriesError(f"{name}() is guarded by what cannot be left out: {guard[0].strip()}")
+            start = guard.start() if guarded and not statements else start
         lines = "".join(f"{fitted(indent + put_in(statement, parameters, given) + ';')}\n" for statement in statements)
         text = text[:start] + lines + text[end + 3 :]
     return re.sub(r"\n\n\n+", "\n\n", re.sub(r"\n\n(\t*\})", r"\n\1", text))

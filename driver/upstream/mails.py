@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from driver.upstream import SeriesError
-from driver.upstream.series import MESSAGES, Person
+from driver.upstream.series import Person
 
 
 def git(folder, *arguments, date="", person=None):
@@ -48,40 +48,49 @@ def date_of(driver):
     return date
 
 
-def write(series, date, out):
-    """Writes 0000-cover-letter.patch and the patches to the folder `out`, instead of any that are there: their paths."""
+def write(everything, date, out):
+    """Writes each series to a folder of its own below `out`, instead of mails that are there: {folder's name: paths of its mails}."""
     out = Path(out)
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"date": date, "person": everything.person}
+        folder, kernel = Path(folder), everything.kernel
+        git(folder, "init", "-q", "-b", "series", **options)
+        for path in {path for patch in everything.patches for path in patch.files}:
+            if (kernel.tree / path).exists():
+                place(folder, path, kernel.text(path))
+        git(folder, "add", "-A", "-f", **options)
+        git(folder, "commit", "-q", "--allow-empty", "-m", f"Linux {kernel.name}", **options)
+        return {series.folder: write_one(series, folder, out / series.folder, options) for series in everything.series}
+
+
+def write_one(series, repository, out, options):
+    """Commits the patches of a series, and writes 0000-cover-letter.patch and a mail for each: their paths."""
     out.mkdir(parents=True, exist_ok=True)
     for old in out.glob("[0-9][0-9][0-9][0-9]-*.patch"):
         old.unlink()
-    with tempfile.TemporaryDirectory() as folder:
-        options = {"date": date, "person": series.person}
-        folder = Path(folder)
-        git(folder, "init", "-q", "-b", "series", **options)
-        for path in {path for patch in series.patches for path in patch.files}:
-            if (series.kernel.tree / path).exists():
-                place(folder, path, series.kernel.text(path))
-        git(folder, "add", "-A", "-f", **options)
-        git(folder, "commit", "-q", "--allow-empty", "-m", f"Linux {series.kernel.name}", **options)
-        for patch in series.patches:
-            for path, text in patch.files.items():
-                place(folder, path, text)
-            git(folder, "add", "-A", "-f", **options)
-            git(folder, "commit", "-q", "-s", "-m", patch.subject, "-m", patch.text, **options)
-        git(folder, "format-patch", "-q", "--cover-letter", "--zero-commit", "--no-signature", "--full-index", "--root",
-            "-o", out.resolve(), f"HEAD~{len(series.patches)}..", **options)  # fmt: skip
+    for patch in series.patches:
+        for path, text in patch.files.items():
+            place(repository, path, text)
+        git(repository, "add", "-A", "-f", **options)
+        git(repository, "commit", "-q", "-s", "-m", patch.subject, "-m", patch.text, **options)
+    people = [*(f"--to={one}" for one in series.to), *(f"--cc={one}" for one in series.cc)]
+    git(repository, "format-patch", "-q", "-n", "--cover-letter", "--zero-commit", "--no-signature", "--full-index", "-M", *people,
+        f"--subject-prefix={'RFC PATCH' if series.rfc else 'PATCH'}", "-o", out.resolve(), f"HEAD~{len(series.patches)}..",
+        **options)  # fmt: skip
     found = sorted(out.glob("[0-9][0-9][0-9][0-9]-*.patch"))
     if len(found) != len(series.patches) + 1:
         raise SeriesError(f"git format-patch wrote {len(found)} files for {len(series.patches)} patches")
     cover = found[0].read_text(encoding="utf-8")
-    text = MESSAGES["cover"]["text"].strip().format(kernel=series.kernel.name)
-    cover = cover.replace("*** SUBJECT HERE ***", MESSAGES["cover"]["subject"]).replace("*** BLURB HERE ***", text)
+    cover = cover.replace("*** SUBJECT HERE ***", series.subject).replace("*** BLURB HERE ***", series.text)
     found[0].write_text(cover, encoding="utf-8")
     return found
 
 
 def place(folder, path, text):
-    """Writes a file below a folder."""
+    """Writes a file below a folder; None takes it away."""
     target = folder / path
+    if text is None:
+        target.unlink()
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")

@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The patches of the series: what each is about, and what the kernel's tree looks like after it."""
+"""The series and their patches: what each is about, and what the kernel's tree looks like after it.
+
+A stage is the tree after a patch: the driver with the options and features that the patches so far have brought, and nothing that only
+later ones use. A patch is the difference of two stages, so that what it adds is used as soon as it is applied.
+"""
 
 import re
+import subprocess
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from driver.upstream import DRIVER, HERE, PLACE, SeriesError, single, sources
-from driver.upstream.c_text import COMMENT, after_function, definitions, includes, with_include, words
+from driver.upstream import DRIVER, HERE, PLACE, SeriesError, shake, single, sources
+from driver.upstream.c_text import after_function, definitions, includes, with_include, words
 from litex_soc import SPDX
 
 TREE = HERE / "tree"  # files that are in the kernel as they are here
 MESSAGES = tomllib.loads((HERE / "messages.toml").read_text(encoding="utf-8"))
 SYMBOL = "SERIAL_LITEPULSE"
 UAPI = f"include/{sources.UAPI}"
+ENCODING = "include/uapi/linux/can_lin.h"
+ABI = "litepulse_abi.h"  # the interface's definitions of events, until there is the interface
 BINDING = "Documentation/devicetree/bindings/serial/litex,litepulse.yaml"
+SYSFS = "Documentation/ABI/testing/sysfs-driver-litepulse"
+CORE = "drivers/tty/serial/serial_core.c"
 LIST = "linux-serial@vger.kernel.org"
-LINES = 1200  # of a patch that is a lower part of the driver: about so many
+# Pages of tree/, by the option or the step that they come with.
+PAGES = {"Documentation/userspace-api/litepulse.rst": "CHARDEV", "Documentation/networking/can-lin.rst": "encoding"}
 
 
 @dataclass
@@ -24,7 +34,32 @@ class Patch:
 
     subject: str
     text: str
-    files: dict  # {path: text} that it adds or changes
+    files: dict  # {path: text} that it adds or changes, {path: None} that it takes away
+    stage: object  # the Stage after it
+
+
+@dataclass
+class Series:
+    """Patches that are sent together."""
+
+    folder: str
+    subject: str
+    text: str
+    to: list
+    cc: list
+    rfc: bool
+    check: str  # what the person who sends must look up, "" if nothing
+    patches: list
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What has been brought so far: options and features of the driver, steps, and of which options tests and pages speak."""
+
+    features: frozenset = frozenset()
+    steps: frozenset = frozenset()
+    tested: frozenset = frozenset()
+    documented: frozenset = frozenset()
 
 
 @dataclass(frozen=True)
@@ -44,58 +79,220 @@ def before(text, pattern, new, where):
     return text[: match.start()] + new + text[match.start() :]
 
 
-def components(uses, last=()):
-    """[[name]] of a graph {name: names it uses}, what is used first; names that use each other are in one list.
-
-    Those of `last` come as late as they can.
-    """
-    reach = {}
-    for name in uses:
-        seen, todo = set(), [name]
-        while todo:
-            for other in uses[todo.pop()]:
-                if other not in seen:
-                    seen.add(other)
-                    todo.append(other)
-        reach[name] = seen
-    done, left = [], list(uses)
-    while left:
-        ready = [n for n in left if all(o not in left or n in reach[o] or o == n for o in reach[n])]
-        name = next((n for n in ready if not {n, *(o for o in reach[n] if n in reach[o])} & set(last)), ready[0])
-        group = [other for other in left if other == name or (other in reach[name] and name in reach[other])]
-        done.append(group)
-        left = [other for other in left if other not in group]
-    return done
+def single_place(text, pattern, new, what):
+    """`text` with something else in the only place that matches."""
+    match = single(re.finditer(rf"(?m)^{pattern}", text), what)
+    return text[: match.start()] + new + text[match.end() :]
 
 
-class Series:
-    """All patches for one kernel."""
+def after(text, anchor, name):
+    """A toctree with a page behind another one."""
+    return re.sub(rf"(?m)^   {re.escape(anchor)}\n", f"   {anchor}\n   {name}\n", text, count=1)
+
+
+class AllSeries:
+    """All series for one kernel, in order."""
 
     def __init__(self, kernel, person, driver=DRIVER):
         self.kernel, self.person = kernel, person
         self.build, self.files = sources.for_kernel(driver, kernel)
         self.binding = (driver / "bindings/serial/litex,litepulse.yaml").read_text(encoding="utf-8")
-        self.now = {}  # {path: text} after the patches so far
-        self.placed = set()  # files of the driver that a patch has
-        self.maintained = []  # patterns of MAINTAINERS so far
-        self.patches = []
         self.kconfig = self.read_kconfig()
+        self.made, self.made_cases = {}, {}  # {(features, tested): sources of the driver}, {features: its tests}
+        self.now = {}  # {path: text} after the patches so far
+        self.series = []
         self.make_all()
+
+    @property
+    def patches(self):
+        """Of all series, in order."""
+        return [patch for series in self.series for patch in series.patches]
+
+    def make_all(self):
+        """Fills `series`."""
+        known = {option.name for option in self.build.options} | set(MESSAGES["cut"]) | {"DRIVER"}
+        stage = Stage()
+        for entry in MESSAGES["series"]:
+            to, cc = self.asked(entry["ask"])
+            text = entry["text"].strip().format(kernel=self.kernel.name)
+            series = Series(entry["folder"], entry["subject"], text, to, cc, entry.get("rfc", False), entry.get("check", ""), [])
+            for patch in entry["patch"]:
+                if odd := sorted(set(patch.get("adds", ())) - known):
+                    raise SeriesError(f"messages.toml: there is no option or feature {odd[0]}")
+                stage = self.next(stage, patch)
+                files = self.tree(stage)
+                changed = {path: text for path, text in files.items() if self.now.get(path) != text}
+                changed |= {path: None for path in self.now if path not in files}
+                if not changed:
+                    raise SeriesError(f"messages.toml: the patch {patch['subject']!r} changes nothing")
+                self.now = files
+                series.patches.append(Patch(patch["subject"], patch["text"].strip(), changed, stage))
+            self.series.append(series)
+        if left := sorted(known - stage.features):
+            raise SeriesError(f"messages.toml says nothing of the option {left[0]}")
+        there = {path.rsplit("/", 1)[-1] for path in self.now}
+        tests = {f"{test}.c" for test in self.tests()}
+        unused = set(self.files) - {ABI} - tests - {name for name in self.files if name.rsplit("/", 1)[-1] in there}
+        if unused:
+            raise SeriesError(f"driver/{min(unused)} is in no patch")
+
+    def next(self, stage, patch):
+        """The stage after a patch of messages.toml."""
+        match patch.get("kind", "driver"):
+            case "driver":
+                return replace(stage, features=stage.features | set(patch["adds"]))
+            case "tests":
+                return replace(stage, tested=stage.features)
+            case "documentation":
+                return replace(stage, documented=stage.features)
+            case kind:
+                return replace(stage, steps=stage.steps | {kind})
+
+    def asked(self, paths):
+        """(maintainers, lists) of paths, by the kernel's own MAINTAINERS."""
+        command = ["perl", "scripts/get_maintainer.pl", "--no-git", "--no-git-fallback", "--no-rolestats"]
+        found = []
+        for options in (["--no-l", "--no-r"], ["--no-m", "--no-r"]):
+            done = subprocess.run([*command, *options, "-f", *paths], cwd=self.kernel.tree, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SeriesError(f"Linux {self.kernel.name}: get_maintainer.pl: {done.stderr.strip()[:200]}")
+            found.append([line.strip() for line in done.stdout.splitlines() if line.strip()])
+        return found
+
+    # --- the tree after a patch ---
+
+    def tree(self, stage):
+        """{path: text} of all files that the patches so far have added or changed."""
+        files = {}
+        if "owner" in stage.steps:
+            line = "\tnormal->owner\t\t= drv->owner;\n"
+            files[CORE] = before(self.kernel.text(CORE), r"\tnormal->driver_name\t= drv->driver_name;\n", line, CORE)
+        if "encoding" in stage.steps:
+            files[ENCODING] = self.files[sources.UAPIS[1]]
+        ours = {}
+        if "binding" in stage.steps:
+            ours[BINDING] = re.sub(r"(?m)(?<=^maintainers:\n)  - .*$", f"  - {self.person}", self.binding)
+        if "DRIVER" in stage.features:
+            ours |= self.driver(stage)
+            files |= self.places()
+        if "CHARDEV" in stage.features:
+            ours[UAPI] = self.files[sources.UAPI]
+            files |= self.ioctl_numbers()
+        files |= self.pages(stage, ours)
+        if "selftest" in stage.steps:
+            files |= self.selftests(ours)
+        files |= ours
+        if ours:
+            files["MAINTAINERS"] = self.maintainers(ours)
+        return files
+
+    def driver(self, stage):
+        """{path: text} of the folder of the driver."""
+        files = dict(self.sources(stage.features, bool(stage.tested)))
+        objects = {name.removesuffix(".c") for name in files}
+        if stage.tested:
+            files |= self.with_tests(files, stage.tested)
+        made = {f"{PLACE}/{name}": text for name, text in files.items() if not name.startswith("uapi/")}
+        return made | self.configuration(stage, objects)
+
+    def objects(self, features):
+        """Objects of all modules that a driver with these options has."""
+        names = list(self.build.modules[self.build.main])
+        for option in self.build.options:
+            gone = [name for names_ in option.objects.values() for name in names_]
+            if option.name not in features:
+                names = [name for name in names if name not in gone]
+            else:
+                names += [name for module in option.modules for name in self.build.modules[module]]
+        return names
+
+    def sources(self, features, tested):
+        """{name: text} of the driver with these options and features; `tested`: there are tests of it."""
+        if (features, tested) in self.made:
+            return self.made[features, tested]
+        keep, stubs = self.objects(features), []
+        gone = {f"{name}{end}" for name in self.all_objects() if name not in keep for end in (".c", ".h") if f"{name}{end}" in self.files}
+        for option in self.build.options:
+            if option.name not in features:
+                for header in sorted(name for name in gone if name.endswith(".h")):
+                    stubs += shake.stubs_of(self.files[header], option.name)
+        files, wanted = {}, [f"{name}.c" for name in keep]
+        while wanted:
+            name = wanted.pop(0)
+            if name not in files and name not in gone:
+                files[name] = self.cut(name, self.with_abi(name, features), features)
+                wanted += includes(files[name], '"')
+        whole = {sources.UAPI} & set(files)
+        wanted = frozenset().union(*(words(self.files[f"{test}.c"]) for test in self.tests())) if tested else frozenset()
+        made = shake.without_parts(files, gone, stubs, whole, {ABI}, wanted)
+        made["litepulse.h"] = self.layers(made)
+        made = {name: re.sub(r"(?m)^MODULE_AUTHOR\(.*$", f'MODULE_AUTHOR("{self.person}");', text) for name, text in made.items()}
+        self.made[features, tested] = made
+        return made
+
+    @staticmethod
+    def layers(files):
+        """litepulse.h, whose first comment lists the driver's files, with those that are there."""
+
+        def there(line):
+            names = [name for name in line[2].split() if f"litepulse_{name}.c" in files]
+            return f"{line[1]}{' '.join(names)}{line[3]}\n" if names else ""
+
+        text = re.sub(r"(?m)^( \*   )([a-z_ ]+?)(\t+.*)\n", there, files["litepulse.h"])
+        others = {
+            "litepulse_uartbone.ko is a transport": "litepulse_uartbone_io.c",
+            "litepulse_lin.ko is a consumer": "litepulse_lin_net.c",
+        }
+        left = [what for what, name in others.items() if name in files]
+        modules = f" * Other modules: {', '.join(left)}.\n *\n" if left else ""
+        return single_place(text, r" \* Other modules: .*\n \*\n", modules, "the other modules in litepulse.h")
+
+    def all_objects(self):
+        """Every object of the driver's modules."""
+        return {name for objects in self.build.modules.values() for name in objects}
+
+    def with_abi(self, name, features):
+        """A source; without the character device, the definitions of events are a header of the driver's own."""
+        if "CHARDEV" in features:
+            return self.files[name]
+        if name == ABI:
+            return self.files[sources.UAPI]
+        header = sources.UAPI.removeprefix("uapi/")
+        text = self.files[name]
+        if header not in includes(text, "<"):
+            return text
+        text = re.sub(rf"(?m)^#include <{header}>\n", "", text)
+        first = re.search(r'(?m)^#include "', text)
+        place = first.start() if first else max(match.end() for match in re.finditer(r"(?m)^#include .*\n", text))
+        return f'{text[:place]}#include "{ABI}"\n{text[place:]}'
+
+    def cut(self, name, text, features):
+        """A source without what belongs to features that come later."""
+        for feature, files in MESSAGES["cut"].items():
+            for pattern in files.get(name, ()) if feature not in features else ():
+                text, count = re.subn(rf"(?m)^{pattern}", "", text)
+                if not count:
+                    raise SeriesError(f"messages.toml: {feature} is not found in driver/{name}: {pattern!r}")
+        return text
 
     # --- what the kernel's own files become ---
 
-    def add(self, message, files, maintained=(), **values):
-        """One more patch."""
-        if maintained:
-            files = files | {"MAINTAINERS": self.maintainers(maintained)}
-        self.now |= files
-        self.patches.append(Patch(message["subject"].format(**values), message["text"].strip().format(**values), files))
+    def places(self):
+        """The Kconfig and the Makefile above ours."""
+        below = "drivers/tty/serial"
+        line = f"obj-$(CONFIG_{SYMBOL})\t\t+= {PLACE.rsplit('/', 1)[1]}/\n"
+        source = f'source "{PLACE}/Kconfig"\n\n'
+        return {
+            f"{below}/Kconfig": before(self.kernel.text(f"{below}/Kconfig"), "config SERIAL_LITEUART\n", source, "Kconfig"),
+            f"{below}/Makefile": before(self.kernel.text(f"{below}/Makefile"), r"obj-\$\(CONFIG_SERIAL_LITEUART\)", line, "Makefile"),
+        }
 
-    def maintainers(self, patterns):
-        """MAINTAINERS with more files in our entry."""
+    def maintainers(self, ours):
+        """MAINTAINERS with our files in an entry."""
         text, title = self.kernel.text("MAINTAINERS"), "LITEPULSE SERIAL PORT DRIVER"
-        self.maintained = sorted({*self.maintained, *patterns})
-        entry = [title, f"M:\t{self.person}", f"L:\t{LIST}", "S:\tMaintained", *(f"F:\t{path}" for path in self.maintained)]
+        folders = (f"{PLACE}/", "tools/testing/selftests/litepulse/")
+        patterns = sorted({next((folder for folder in folders if path.startswith(folder)), path) for path in ours})
+        entry = [title, f"M:\t{self.person}", f"L:\t{LIST}", "S:\tMaintained", *(f"F:\t{path}" for path in patterns)]
         later = [match for match in re.finditer(r"(?m)^LI.*\n(?=[MRLS]:\t)", text) if match[0].strip() > title]
         if not later or title in text:
             raise SeriesError(f"Linux {self.kernel.name}: MAINTAINERS has no place for {title}")
@@ -129,33 +326,37 @@ class Series:
         for name, option in options.items():
             if missing := [need for need in option.needs if not re.search(rf"\b{need}\b", found[name])]:
                 raise SeriesError(f"the Kconfig of option {name} does not name {missing[0]}, which driver/Kbuild asks for")
-            if name not in MESSAGES["part"]:
-                raise SeriesError(f"messages.toml says nothing of the option {name}")
         if len(self.test_options) != len(self.build.tests):
             raise SeriesError("driver/Kbuild and the Kconfig do not have the same modules of tests")
         return {name: (head if not name else "\n") + entry.rstrip("\n") + "\n" for name, entry in found.items()}
 
-    def configuration(self, options):
-        """Kconfig and Makefile of the driver with these options."""
-        chosen = [option for option in self.build.options if option.name in options]
+    def configuration(self, stage, there):
+        """Kconfig and Makefile of the driver at a stage; `there`: objects that have anything in them by then."""
+        chosen = [option for option in self.build.options if option.name in stage.features]
         lines = [f"# {SPDX} GPL-2.0-only", f"obj-$(CONFIG_{SYMBOL})\t\t\t+= {self.build.main}.o"]
         for option in chosen:
             lines += [f"obj-$(CONFIG_{SYMBOL}_{option.name})\t\t+= {module}.o" for module in option.modules]
-        for option, module in zip(self.test_options, self.build.tests):
-            if option in options:
-                lines.append(f"obj-$(CONFIG_{SYMBOL}_{option})\t+= {module}.o")
-        lines += ["", *(self.objects(self.build.main, "y", self.always(self.build.main)))]
+        if stage.tested:
+            lines += [f"obj-$(CONFIG_{SYMBOL}_{name})\t+= {module}.o" for name, module in zip(self.test_options, self.build.tests)]
+        lines += ["", *self.listed_objects(self.build.main, "y", [name for name in self.always(self.build.main) if name in there])]
         for option in chosen:
             for module, objects in option.objects.items():
-                lines += self.objects(module, f"$(CONFIG_{SYMBOL}_{option.name})", objects)
+                lines += self.listed_objects(module, f"$(CONFIG_{SYMBOL}_{option.name})", objects)
             for module in option.modules:
-                lines += ["", *self.objects(module, "y", self.always(module))]
-        lines += [f"\n{name} += {' '.join(flags)}" for name, flags in self.build.object_flags.items()]
-        kconfig = "".join(self.kconfig[name] for name in self.kconfig if not name or name in options)
-        return {f"{PLACE}/Makefile": "\n".join(lines) + "\n", f"{PLACE}/Kconfig": kconfig}
+                lines += ["", *self.listed_objects(module, "y", self.always(module))]
+        for name, flags in self.build.object_flags.items():
+            if not name.startswith("CFLAGS_") or name.removeprefix("CFLAGS_").removesuffix(".o") in there:
+                lines.append(f"\n{name} += {' '.join(flags)}")
+        entries = [entry for name, entry in self.kconfig.items() if not name or name in stage.features]
+        if stage.tested:
+            for name in self.test_options:
+                gone = [option.name for option in self.build.options if option.name not in stage.tested]
+                pattern = rf"\tdepends on {SYMBOL}_({'|'.join(gone)})\n" if gone else "(?!)"
+                entries.append(re.sub(pattern, "", self.kconfig[name]))
+        return {f"{PLACE}/Makefile": "\n".join(lines) + "\n", f"{PLACE}/Kconfig": "".join(entries)}
 
     @staticmethod
-    def objects(module, when, objects):
+    def listed_objects(module, when, objects):
         """Lines of a Makefile: the objects of a module, none if the module is its only object."""
         if objects == [module]:
             return []
@@ -172,156 +373,94 @@ class Series:
         optional = {name for option in self.build.options for name in option.objects.get(module, ())}
         return [name for name in self.build.modules[module] if name not in optional]
 
-    # --- the driver's own files ---
+    # --- tests and pages ---
 
-    def with_headers(self, names):
-        """{path in the kernel: text} of sources, and of the headers that they are the first to include."""
-        found, todo = {}, [f"{name}.c" for name in names]
-        while todo:
-            name = todo.pop(0)
-            if name in self.placed or name in sources.UAPIS:
-                continue
-            self.placed.add(name)
-            found[f"{PLACE}/{name}"] = self.files[name]
-            todo += includes(self.files[name], '"')
-        return found
+    def tests(self):
+        """The sources of the modules of tests that no other module has."""
+        shared = self.all_objects()
+        return [name for objects in self.build.tests.values() for name in objects if name not in shared]
 
-    def layers(self, objects):
-        """The objects of the driver itself, from the bottom up, those together that use each other."""
-        defined = {name: definitions(self.files[f"{name}.c"]) for name in objects}
-        used = {name: words(self.files[f"{name}.c"]) for name in objects}
-        uses = {name: [other for other in objects if other != name and used[name] & defined[other]] for name in objects}
-        packed = []
-        for group in components(uses, [name for name in objects if "MODULE_LICENSE(" in self.files[f"{name}.c"]]):
-            lines = sum(self.files[f"{name}.c"].count("\n") for name in group)
-            if packed and packed[-1][1] + lines <= LINES:
-                packed[-1] = (packed[-1][0] + group, packed[-1][1] + lines)
-            else:
-                packed.append((group, lines))
-        return [group for group, _ in packed]
-
-    def about(self, files):
-        """What the sources of a patch are for, as their own first comments say."""
-        lines = []
-        for path, text in files.items():
-            if path.endswith(".c"):
-                first = next((m[0] for m in COMMENT.finditer(text) if "SPDX" not in m[0]), "")
-                words_ = re.sub(r"\s+", " ", re.sub(r"(?m)^\s*\*|/\*|\*/", " ", first.split("\n *\n")[0])).strip()
-                lines.append(f" - {path.rsplit('/', 1)[1]}: {words_}" if words_ else f" - {path.rsplit('/', 1)[1]}")
-        return lines
-
-    def with_tests(self):
-        """What the tests change: the functions that they call are exported to them."""
-        ((module, objects),) = self.build.tests.items()
-        shared = [name for name in objects if any(name in other for other in self.build.modules.values())]
-        (test,) = [name for name in objects if name not in shared] or [None]
-        if not test or len(objects) == len(shared):
-            raise SeriesError(f"the module {module} has no single source of its own")
-        called, changed = words(self.files[f"{test}.c"]), {}
-        for name in shared:
-            path, text = f"{PLACE}/{name}.c", self.files[f"{name}.c"]
-            for function in sorted(definitions(text) & called):
-                if not re.search(rf"EXPORT_SYMBOL\w*\({function}\)", text):
-                    text = after_function(text, function, f"EXPORT_SYMBOL_IF_KUNIT({function});")
-            if text != self.files[f"{name}.c"]:
-                changed[path] = with_include(with_include(text, "kunit/visibility.h"), "linux/export.h")
-        space = "EXPORTED_FOR_KUNIT_TESTING"
+    def with_tests(self, files, tested):
+        """What the tests of a driver with these features change: the functions that they call are exported to them."""
+        ((module, _),) = self.build.tests.items()
+        test = single(self.tests(), f"sources of the module {module} alone")
+        if tested not in self.made_cases:
+            self.made_cases[tested] = self.cases(self.files[f"{test}.c"], self.sources(tested, True))
+        text, called = self.made_cases[tested]
+        changed = {}
+        for name in sorted(name for name in files if name.endswith(".c")):
+            source = files[name]
+            for function in sorted(definitions(source) & called):
+                if not re.search(rf"EXPORT_SYMBOL\w*\({function}\b", source):
+                    source = after_function(source, function, f"EXPORT_SYMBOL_IF_KUNIT({function});")
+            if source != files[name]:
+                changed[name] = with_include(with_include(source, "kunit/visibility.h"), "linux/export.h")
+        spaces = ["EXPORTED_FOR_KUNIT_TESTING", sources.NAMESPACE]
         if "MODULE_INFO(import_ns, ns)" in self.kernel.text("include/linux/module.h"):
-            space = f'"{space}"'
-        own = self.with_headers([test])
-        text = own.pop(f"{PLACE}/{test}.c")
-        text = re.sub(r'(?m)^(MODULE_LICENSE\("GPL"\);)$', rf"\1\nMODULE_IMPORT_NS({space});", text)
-        return changed | own | {f"{PLACE}/{module}.c": text}
+            spaces = [f'"{space}"' for space in spaces]
+        imports = "".join(f"\nMODULE_IMPORT_NS({space});" for space in spaces)
+        return changed | {f"{module}.c": re.sub(r'(?m)^(MODULE_LICENSE\("GPL"\);)$', lambda match: match[1] + imports, text)}
 
-    # --- the series ---
+    def cases(self, text, there):
+        """(source of the tests without those of what is not there, functions that it calls)."""
+        tests = {f"{test}.c" for test in self.tests()}
+        every = shake.names({name: source for name, source in self.files.items() if name not in tests})
+        missing = every - shake.names(there | {name: self.files[name] for name in sources.UAPIS})
+        text = shake.without_cases(text, missing)
+        for header in includes(text, '"'):
+            if header not in there:
+                text = re.sub(rf'(?m)^#include "{re.escape(header)}"\n', "", text)
+        return text, words(text)
 
-    def make_all(self):
-        """Fills `patches`."""
-        path = "drivers/tty/serial/serial_core.c"
-        owner = before(self.kernel.text(path), r"\tnormal->driver_name\t= drv->driver_name;\n", "\tnormal->owner\t\t= drv->owner;\n", path)
-        self.add(MESSAGES["owner"], {path: owner})
-        person = re.sub(r"(?m)(?<=^maintainers:\n)  - .*$", f"  - {self.person}", self.binding)
-        self.add(MESSAGES["binding"], {BINDING: person}, [BINDING])
-        headers = {f"include/{name}": self.files[name] for name in sources.UAPIS}
-        self.add(MESSAGES["uapi"], headers | self.ioctl_numbers(), [*headers])
-        *lower, top = self.layers(self.always(self.build.main))
-        for number, group in enumerate(lower):
-            files = self.with_headers(group)
-            names = [name.removeprefix(f"{self.build.main}_") for name in group]
-            listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
-            self.add_driver(MESSAGES["lower"], files, [f"{PLACE}/"] * (not number), parts=listed)
-        files, below = self.with_headers(top), "drivers/tty/serial"
-        files |= self.configuration([])
-        files[f"{below}/Kconfig"] = before(self.kernel.text(f"{below}/Kconfig"), "config SERIAL_LITEUART\n", self.source(), "Kconfig")
-        line = f"obj-$(CONFIG_{SYMBOL})\t\t+= {PLACE.rsplit('/', 1)[1]}/\n"
-        makefile = before(self.kernel.text(f"{below}/Makefile"), r"obj-\$\(CONFIG_SERIAL_LITEUART\)", line, "Makefile")
-        files[f"{below}/Makefile"] = makefile
-        self.add_driver(MESSAGES["main"], files, [f"{PLACE}/"] * (not lower))
-        options = []
-        for option in self.build.options:
-            options.append(option.name)
-            objects = [name for names in option.objects.values() for name in names]
-            objects += [name for module in option.modules for name in self.always(module)]
-            self.add_driver(MESSAGES["part"][option.name], self.with_headers(objects) | self.configuration(options))
-        if self.build.tests:
-            options += self.test_options
-            self.add(MESSAGES["tests"], self.with_tests() | self.configuration(options))
-        if left := sorted(set(self.files) - self.placed - set(sources.UAPIS)):
-            raise SeriesError(f"driver/{left[0]} is in no patch")
-        self.add_tree()
+    def pages(self, stage, ours):
+        """{path: text} of the kernel's indexes with our pages; these go to `ours`, or to what is returned if they are nobody's."""
+        changed = {}
+        for path in sorted(TREE.rglob("*.rst")):
+            name = path.relative_to(TREE).as_posix()
+            comes = PAGES.get(name)
+            if not (comes in stage.steps or (stage.documented and (not comes or comes in stage.documented))):
+                continue
+            index, page = f"{name.rsplit('/', 1)[0]}/index.rst", name.rsplit("/", 1)[1].removesuffix(".rst")
+            changed[index] = self.listed(index, page, changed.get(index))
+            text = self.conditional(path.read_text(encoding="utf-8"), stage.documented, name)
+            (changed if comes in stage.steps else ours)[name] = text
+        if attributes := stage.documented and self.attributes(self.sources(stage.documented, bool(stage.tested))):
+            ours[SYSFS] = attributes
+        return changed
 
     @staticmethod
-    def source():
-        """Line of the Kconfig above ours."""
-        return f'source "{PLACE}/Kconfig"\n\n'
+    def conditional(text, options, where):
+        """A page with those parts between `.. if NAME` and `.. end` whose option is there."""
+        text = re.sub(r"(?ms)^\.\. if (\w+)\n(.*?)^\.\. end\n", lambda match: match[2] if match[1] in options else "", text)
+        if re.search(r"(?m)^\.\. (if|end)\b", text):
+            raise SeriesError(f"{where}: a part between `.. if` and `.. end` is not whole")
+        return text
 
-    def add_driver(self, message, files, maintained=(), **values):
-        """A patch with sources of the driver: its text lists them."""
-        text = "\n\n".join([message["text"].strip(), "\n".join(line for one in self.about(files) for line in wrapped(one))])
-        self.add(message | {"text": text.replace("{", "{{").replace("}", "}}")}, files, maintained, **values)
+    @staticmethod
+    def attributes(files):
+        """ABI/testing of the attributes that these sources have, "" if they have none."""
+        text = "".join(files.values())
+        found = []
+        for entry in (TREE / SYSFS).read_text(encoding="utf-8").rstrip("\n").split("\n\n"):
+            folder, name = single(re.findall(r"\AWhat:\s+\S+/(\S+)/(\S+)\n", entry), f"names in an entry of {SYSFS}")
+            if re.search(rf"\b(DEVICE_ATTR\w*|__ATTR\w*)\({name}\b", text) or (name == "<id>" and f'"{folder}"' in text):
+                found.append(entry)
+        return "\n\n".join(found) + "\n" * bool(found)
 
-    def add_tree(self):
-        """The patches of what lies in tree/ beside the driver."""
-        found = {path.relative_to(TREE).as_posix(): path for path in sorted(TREE.rglob("*")) if path.is_file()}
-        found = {name: path.read_text(encoding="utf-8") for name, path in found.items() if not name.startswith(PLACE)}
-        docs = {name: text for name, text in found.items() if name.startswith("Documentation/")}
-        tests = {name: text for name, text in found.items() if name.startswith("tools/testing/selftests/")}
-        if len(docs) + len(tests) != len(found):
-            raise SeriesError("driver/upstream/tree has files that are neither documentation nor selftests")
-        indexes = {}
-        for name in docs:
-            if name.endswith(".rst"):
-                index = f"{name.rsplit('/', 1)[0]}/index.rst"
-                indexes[index] = self.listed(index, name.rsplit("/", 1)[1].removesuffix(".rst"))
-        if docs:
-            self.add(MESSAGES["documentation"], docs | indexes, docs)
-        if tests:
-            below = "tools/testing/selftests/Makefile"
-            name = single({path.split("/")[3] for path in tests}, "folders of selftests")
-            targets = re.findall(r"(?m)^TARGETS \+= (.*)$", self.kernel.text(below))
-            later = next(target for target in targets if target > name)
-            makefile = before(self.kernel.text(below), rf"TARGETS \+= {re.escape(later)}\n", f"TARGETS += {name}\n", below)
-            self.add(MESSAGES["selftest"], tests | {below: makefile}, [f"tools/testing/selftests/{name}/"])
+    def selftests(self, ours):
+        """The list of kselftests with ours; these go to `ours`."""
+        below = "tools/testing/selftests"
+        found = [path for path in sorted((TREE / below).rglob("*")) if path.is_file()]
+        ours |= {path.relative_to(TREE).as_posix(): path.read_text(encoding="utf-8") for path in found}
+        name = single({path.relative_to(TREE / below).parts[0] for path in found}, "folders of selftests")
+        text = self.kernel.text(f"{below}/Makefile")
+        later = next(target for target in re.findall(r"(?m)^TARGETS \+= (.*)$", text) if target > name)
+        return {f"{below}/Makefile": before(text, rf"TARGETS \+= {re.escape(later)}\n", f"TARGETS += {name}\n", below)}
 
-    def listed(self, index, name):
+    def listed(self, index, name, text=None):
         """An index.rst that lists our page too."""
-        text = self.kernel.text(index)
+        text = text or self.kernel.text(index)
         for anchor in ("media/index", "lcd-panel-cgram", "can"):
             if re.search(rf"(?m)^   {anchor}$", text):
                 return before(text, rf"   {anchor}\n", f"   {name}\n", index) if name < anchor else after(text, anchor, name)
         raise SeriesError(f"Linux {self.kernel.name}: {index} has no place for {name}")
-
-
-def after(text, anchor, name):
-    """A toctree with a page behind another one."""
-    return re.sub(rf"(?m)^   {re.escape(anchor)}\n", f"   {anchor}\n   {name}\n", text, count=1)
-
-
-def wrapped(line, columns=72):
-    """A line of a list in a commit message, in lines that are short enough."""
-    lines = [""]
-    for word in line.strip().split(" "):
-        if len(lines[-1]) + 1 + len(word) > columns:
-            lines.append("  ")
-        lines[-1] += f" {word}"
-    return lines

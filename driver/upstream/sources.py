@@ -11,6 +11,7 @@ from driver.upstream import SeriesError, compat, kbuild, single
 from driver.upstream.c_text import INCLUDE, includes, tidy, with_include
 
 UAPI = "uapi/linux/litepulse.h"
+NAMESPACE = "LITEPULSE"  # of exported functions
 UAPIS = (UAPI, "uapi/linux/can_lin.h")  # of LIN devices of any maker
 # Pages that sources refer to, by what stands for them in the kernel.
 PAGES = {

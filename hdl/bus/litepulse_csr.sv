@@ -40,6 +40,7 @@ module litepulse_csr #(
     input  logic [7:0]     config_applied,
     input  logic [7:0]     config_refused,
     input  logic [7:0]     status,
+    input  logic [INPUTS:0] pin_levels,
     output logic           watch_written,
     output logic [14:0]    watch_limit,
     output logic           watch_keep,
@@ -190,7 +191,10 @@ module litepulse_csr #(
         word[litepulse_csr_pkg::CONFIGS_REFUSED_LSB+:8] = config_refused;
       end
       litepulse_csr_pkg::CSR_DROPPED: word[litepulse_csr_pkg::DROPPED_TRANSMIT_LSB+:16] = tx_dropped;
-      litepulse_csr_pkg::CSR_STATUS:  word[7:0] = status;
+      litepulse_csr_pkg::CSR_STATUS: begin
+        word[7:0] = status;
+        word[litepulse_csr_pkg::STATUS_LEVELS_LSB+:INPUTS+1] = pin_levels;
+      end
       litepulse_csr_pkg::CSR_IRQ_LEVEL: begin
         word[litepulse_csr_pkg::IRQ_LEVEL_EVENT_LSB+:EV_AW+1]   = irq_ev_level;
         word[litepulse_csr_pkg::IRQ_LEVEL_RECEIVE_LSB+:RX_AW+1] = irq_rx_level;

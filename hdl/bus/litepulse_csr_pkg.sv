@@ -9,7 +9,7 @@ package litepulse_csr_pkg;
   localparam logic [4:0] CSR_ID_VERSION = 5'd1;  // Version of this register map.
   localparam int ID_VERSION_MINOR_LSB = 0;
   localparam int ID_VERSION_MAJOR_LSB = 16;
-  localparam logic [31:0] RESET_ID_VERSION = 32'd7;  // that of the default core
+  localparam logic [31:0] RESET_ID_VERSION = 32'd8;  // that of the default core
   localparam logic [4:0] CSR_ID_GEOMETRY = 5'd2;  // What this core was built with.
   localparam int ID_GEOMETRY_SAMPLES_LSB = 0;
   localparam int ID_GEOMETRY_INPUTS_LSB = 4;
@@ -54,6 +54,7 @@ package litepulse_csr_pkg;
   localparam int STATUS_QUEUE_IDLE_LSB = 5;
   localparam int STATUS_LINE_BUSY_LSB = 6;
   localparam int STATUS_RX_BUSY_LSB = 7;
+  localparam int STATUS_LEVELS_LSB = 16;
   localparam logic [4:0] CSR_IRQ_LEVEL = 5'd12;  // Interrupt as soon as so many records are ready.
   localparam int IRQ_LEVEL_EVENT_LSB = 0;
   localparam int IRQ_LEVEL_RECEIVE_LSB = 16;

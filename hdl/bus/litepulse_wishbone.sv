@@ -87,6 +87,7 @@ module litepulse_wishbone #(
   logic [TX_AW:0] tx_free, irq_tx_low;
   logic [LQ_AW:0] lq_free, irq_lq_space;
   logic [7:0] launch_accepted, launch_refused, config_applied, config_refused, status;
+  logic [INPUTS:0] levels;
   logic [15:0] tx_dropped;
   logic [14:0] watch_limit;
   logic watch_written, watch_keep, watch_fired;
@@ -128,6 +129,7 @@ module litepulse_wishbone #(
       .config_applied(config_applied),
       .config_refused(config_refused),
       .status(status),
+      .pin_levels(levels),
       .watch_written(watch_written),
       .watch_limit(watch_limit),
       .watch_keep(watch_keep),
@@ -190,6 +192,7 @@ module litepulse_wishbone #(
       .config_applied(config_applied),
       .config_refused(config_refused),
       .status(status),
+      .levels(levels),
       .watch_written(watch_written),
       .watch_limit(watch_limit),
       .watch_keep(watch_keep),

@@ -19,6 +19,6 @@ BOARD = Board(
     bridge=("iCEBreaker*", "01"),
     lin_entries={"ice40_ddr": 0},
     packs=False,  # the UP5K is full
-    crowded=("ice40_ddr",),
+    crowded=("generic", "ice40_ddr"),
     note="with two samples per cycle there is room for one input instead of four, and none for a LIN slave",
 )

@@ -383,6 +383,13 @@ def measure_cable():
     return cable_bench.measure()
 
 
+def measure_port():
+    """What a board on a serial port carries without the driver."""
+    from sim import port_bench
+
+    return port_bench.measure()
+
+
 def measure_python():
     """What the Python package makes of events, beside NumPy and csv.writer."""
     from sim import python_bench
@@ -399,6 +406,7 @@ PARTS = {
     "size": ("Size and clock on an iCE40 UP5K", measure_size),
     "linux": ("The driver beside liteuart", measure_linux),
     "cable": ("A board on a cable", measure_cable),
+    "port": ("A board on a port, without the driver", measure_port),
     "python": ("Events in Python", measure_python),
 }
 
@@ -560,6 +568,13 @@ def cable_lines(r):
     return cable_bench.lines(r)
 
 
+def port_lines(r):
+    """The table of measure_port()."""
+    from sim import port_bench
+
+    return port_bench.lines(r)
+
+
 def python_lines(r):
     """The table of measure_python()."""
     from sim import python_bench
@@ -574,6 +589,7 @@ LINES = {
     "size": size_lines,
     "linux": linux_lines,
     "cable": cable_lines,
+    "port": port_lines,
     "python": python_lines,
 }
 

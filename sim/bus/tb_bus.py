@@ -183,8 +183,13 @@ async def what_it_is(dut):
     assert await csr(bus, "id_window") == {"base": 0x9000_0000 if KIND == "wishbone" else 0}
     assert await csr(bus, "ready") == {"event": 0, "receive": 0}
     assert await csr(bus, "free") == {"transmit": 512, "launch": 1 << DEPTH["launch"]}
-    status = {"tx_idle": 1, "queue_idle": 1}
-    assert await csr(bus, "status") == {f.name: status.get(f.name, 0) for f in REGISTER["status"].fields}
+    status, inputs = {"tx_idle": 1, "queue_idle": 1}, PARAMETER["INPUTS"]
+    for pins in (1 << inputs, *(1 << inputs | 1 << channel for channel in range(inputs)), 0, 1 << inputs):
+        pin(dut, "aux").value, pin(dut, "rx").value = pins & (1 << inputs) - 1, pins >> inputs
+        await cycles(dut, 20)
+        # A line at 0 is the beginning of a byte.
+        read = await csr(bus, "status") | {"rx_busy": 0}
+        assert read == {f.name: status.get(f.name, 0) for f in REGISTER["status"].fields} | {"levels": pins}
     for address in (0x8054, 0x807C, 0x8080, 0x8094, 0x8100, 0xC014, 0xFFFC):
         assert await bus.write(address, 0xFFFFFFFF)
         assert await bus.read(address) == 0, hex(address)

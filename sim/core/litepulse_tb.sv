@@ -93,6 +93,7 @@ module litepulse_tb #(
   wire [7:0] launch_accepted, launch_refused, config_applied, config_refused;
   wire [15:0] tx_dropped;
   wire [7:0] status;
+  wire [INPUTS:0] levels;
   logic watch_written = 1'b0;
   logic [14:0] watch_limit = '0;
   logic watch_keep = 1'b0;
@@ -123,7 +124,7 @@ module litepulse_tb #(
         .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
         .ev_ready, .rx_ready, .tx_free, .lq_free,
-        .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+        .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status, .levels,
         .watch_written, .watch_limit, .watch_keep, .watch_fired,
         .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed,
         .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
@@ -158,7 +159,7 @@ module litepulse_tb #(
         .pulse_clk, .pulse_rst, .edge_clk, .phy_rst, .tx_pad, .de_pad, .rx_pad(rx_pin), .aux_pad(aux_pin),
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
         .ev_ready, .rx_ready, .tx_free, .lq_free,
-        .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+        .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status, .levels,
         .watch_written, .watch_limit, .watch_keep, .watch_fired,
         .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed,
         .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Promise 5 on the whole core: a timestamp means the pin, for edges, for bytes and for the clock itself."""
 
+import random
 from fractions import Fraction
 
 import cocotb
@@ -427,6 +428,24 @@ async def test_promise5_snapshot_and_levels_at_reset(dut):
     await bench.cycles(100)
     await bench.drain()
     assert not bench.select(EDGE)
+
+
+@cocotb.test()
+async def test_levels_are_those_of_the_pins(dut):
+    """Each pin by itself, 3 bus cycles after its sample; neither the filter nor the loopback is in between."""
+    bench = await Bench.start(dut, "unrelated")
+    rng = random.Random(11)
+    await bench.config("filter", enable=ALL, length=63)
+    for loopback in (0, 1):
+        await bench.config("line", loopback=loopback)
+        for _ in range(40):
+            levels = rng.choice((1 << rng.randrange(INPUTS + 1), rng.randrange(ALL + 1)))
+            dut.rx_drive.value = levels >> LINE
+            for channel in range(INPUTS):
+                bench.set_aux(channel, levels >> channel & 1)
+            await bench.cycles(4)
+            await bench.sys_cycles(3)
+            assert int(dut.levels.value) == levels
 
 
 @cocotb.test()

@@ -9,13 +9,12 @@ with Board(damage=Damage(lose=0.01)) ...        on the way bytes are lost, doubl
 import functools
 import json
 import random
-import selectors
+import select
 import socket
 import subprocess
 import threading
 import time
 from dataclasses import dataclass
-from typing import cast
 
 from litepulse import regs
 from litex_soc import sim_soc
@@ -72,18 +71,22 @@ class Between:
 
     def run(self):
         """Until one end is closed."""
-        with selectors.DefaultSelector() as waiting:
-            for end, other in (self.ends, self.ends[::-1]):
-                waiting.register(end, selectors.EVENT_READ, other)
-            while not self.stopped:
-                for key, _ in waiting.select(0.2):
-                    try:
-                        data = cast(socket.socket, key.fileobj).recv(4096)
-                        if not data:
-                            return
-                        key.data.sendall(self.carry(data, key.fileobj is self.ends[0]))
-                    except OSError:
+        while not self.stopped:
+            for end in select.select(self.ends, [], [], 0.2)[0]:
+                to_board = end is self.ends[0]
+                try:
+                    data = end.recv(4096)
+                    if not data:
                         return
+                    carried = self.carry(data, to_board)
+                    self.ends[to_board].sendall(carried)
+                except OSError:
+                    return
+
+    def end(self):
+        """Nothing passes any more."""
+        self.stopped = True
+        self.thread.join()
 
 
 class Damager(Between):
@@ -353,6 +356,31 @@ class ShortOfBreath(Ahead):
         return spoilt(answered)
 
 
+class PowerCut(Ahead):
+    """Once the host has heard the byte PID, another board that was just switched on is in the place of the first; it has OPTIONS.
+
+    `second` is that board.
+    """
+
+    def __init__(self, pid, options, near, far):
+        self.pid, self.options = pid, options
+        self.second: Board | None = None
+        super().__init__(near, far)
+
+    def arrives(self, request, words):
+        begin, end = (regs.WINDOW_BASE + regs.REGIONS[name][0] for name in ("RECEIVE", "TX"))
+        infos = [word for place, word in zip(request.reads, words) if begin + 16 <= place < end and place % 8 == 4]
+        if not self.second and any(word & 0x1FF == self.pid for word in infos):
+            self.second = Board(*self.options, lockstep=None, wired=False)
+            self.ends = (self.ends[0], self.second.line)
+        return super().arrives(request, words)
+
+    def end(self):
+        super().end()
+        if self.second:
+            self.second.__exit__()
+
+
 class Witness(Between):
     """Knows by the host's clock when the board told its tick.
 
@@ -407,8 +435,7 @@ class Board:
 
     def __exit__(self, *_):
         if self.between:
-            self.between.stopped = True
-            self.between.thread.join()
+            self.between.end()
             self.far.close()
         self.line.close()
         self.process.stdin.close()

@@ -8,6 +8,7 @@ from sim.driver.uml import boot
 from sim.guest.lin_bus import SLOW_HZ as HZ
 
 MODULES = ("litepulse", "litepulse_uartbone", "litepulse_lin")
+ON_BUS = ("--bus", "--pace", "--pulse-hz", HZ)  # of a board
 
 
 def boot_on_bus(runs, programs, stimulus=(), *, files=None, made=None, between=None):
@@ -22,8 +23,7 @@ def boot_on_bus(runs, programs, stimulus=(), *, files=None, made=None, between=N
     made = made or modules()
     jobs = [*(f"insmod {name}.ko" for name in MODULES), *runs, *(f"rmmod {name}" for name in MODULES[::-1]), "leaks"]
     files = cable_files(made, programs) | {"litepulse_lin.ko": made["litepulse_lin"]} | (files or {})
-    options = ("--bus", "--stimulus", nodes, "--vcd", vcd, "--pace", "--pulse-hz", HZ)
-    with Board(*options, wired=False, lockstep=None, between=between) as board:
+    with Board(*ON_BUS, "--stimulus", nodes, "--vcd", vcd, wired=False, lockstep=None, between=between) as board:
         booted = boot(jobs, files, lines=[board.line])
     assert booted.status == [0] * len(jobs) and not booted.complaints, booted.log
     return booted, Vcd(vcd, HZ).signals["tx"]

@@ -135,6 +135,13 @@ def test_versions_are_asked_for_in_one_place():
     assert asking == [COMPAT]
 
 
+def test_exports_are_in_the_namespace():
+    """A module of somebody else gets no function without importing the namespace."""
+    exports = [line for path in sources() for line in re.findall(r"(?m)^EXPORT_SYMBOL.*$", path.read_text())]
+    assert len(exports) > 10
+    assert not [line for line in exports if not re.fullmatch(r"EXPORT_SYMBOL_NS_GPL\(\w+, LITEPULSE_NAMESPACE\);", line)]
+
+
 def test_kbuild_names_every_source():
     text = (DRIVER / "Kbuild").read_text()
     named = set(re.findall(r"\b(litepulse_\w+)\.o\b", text)) - {"litepulse_kunit", "litepulse_lin", "litepulse_uartbone"}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lin0 in the debug kernel, on a simulated board whose RX is a bus: what programs read and send is compared with the recorded pins."""
 
+import functools
 import time
 from itertools import pairwise
 
@@ -8,8 +9,9 @@ import pytest
 
 from litepulse import regs
 from sim.core.model import BREAK, TTY, Grant, Launch, edges
-from sim.driver.cable_rig import Between, modules
-from sim.driver.slow_lin import boot_on_bus
+from sim.driver.cable_rig import Between, Board, PowerCut, cable_files, modules
+from sim.driver.slow_lin import MODULES, ON_BUS, boot_on_bus
+from sim.driver.uml import boot
 from sim.guest.frames import wave
 from sim.guest.lin_bus import DATA, PIDS, checksum
 from sim.guest.lin_bus import SLOW_BUS as BUS
@@ -249,21 +251,21 @@ def test_late_frames_are_sent_again():
     assert told.found("attribute statistics/tx_errors") == [["0"]]
 
 
-# The board is set up, and its line given up, only when another program has changed something of the network.
-MTU_UP, MTU_DOWN = 1234, 1235
-SLOW_BOARD = [
-    (
-        "litepulse_lin_net.c",
-        line,
-        f"""{{
+def until_mtu(mtu, what):
+    """A block of C that waits until another program has set the MTU of `lo`, and says whether it did."""
+    return f"""{{
 \t\tint turn;
 
 \t\tfor (turn = 0; turn < 15 * HZ && READ_ONCE(init_net.loopback_dev->mtu) != {mtu}; turn++)
 \t\t\tschedule_timeout_uninterruptible(1);
-\t\tpr_info("litepulse_lin: {mtu} after %s\\n", turn < 15 * HZ ? "a while" : "too long");
-\t}}
-{line}""",
-    )
+\t\tpr_info("litepulse_lin: {what} after %s\\n", turn < 15 * HZ ? "a while" : "too long");
+\t}}"""
+
+
+# The board is set up, and its line given up, only when another program has changed something of the network.
+MTU_UP, MTU_DOWN = 1234, 1235
+SLOW_BOARD = [
+    ("litepulse_lin_net.c", line, f"{until_mtu(mtu, str(mtu))}\n{line}")
     for line, mtu in (
         ("\t/* The board's ticks may count from 0 again", MTU_UP),
         ("\tlitepulse_consumer_release(lin->lp, &lin->claimant);", MTU_DOWN),
@@ -429,13 +431,7 @@ def test_bus_off_ends_by_hand():
 FAILS_LATE = (
     "litepulse_lin_net.c",
     "\terror = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:",
-    f"""{{
-\t\tint turn;
-
-\t\tfor (turn = 0; turn < 15 * HZ && READ_ONCE(init_net.loopback_dev->mtu) != {MTU_DOWN}; turn++)
-\t\t\tschedule_timeout_uninterruptible(1);
-\t\tpr_info("litepulse_lin: not set up after %s\\n", turn < 15 * HZ ? "a while" : "too long");
-\t}}
+    f"""{until_mtu(MTU_DOWN, "not set up")}
 \terror = -EIO;
 \terror = error ?: litepulse_consumer_renew(lin->lp, &lin->claimant) ?:""",
 )
@@ -497,6 +493,108 @@ def test_reset():
     assert STOPPED in booted.log
     assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | RESTARTED]
     assert [(word, found) for word, found, _ in told.arrived()] == [(0x10, data)]
+
+
+POWER_CUT = functools.partial(PowerCut, PIDS[0x12], ON_BUS)
+
+
+def test_a_reset_in_the_middle_of_a_frame():
+    """The board counts its ticks from 0 again while a response is awaited: the next one that is missing is reported as soon as ever."""
+    told, booted = run(
+        f"role=master bitrate={BUS.baud} up at=3000 send=012#R until=100 wait=500 soon send=011#R wait=1000 down", between=POWER_CUT
+    )
+    assert "the board was reset" in booted.log
+    assert [(word, data) for word, data, _ in told.frames] == [
+        (ERROR | RESTARTED, bytes(8)),
+        (ERROR | NO_ACK, bytes(8)),
+        (EFF | TIMEOUT | 0x11, b""),
+    ]
+
+
+def test_once_after_a_reset():
+    """A response that is sent once is sent once by a board that was reset before, and by one that is set up again behind that."""
+    told, booted = run(
+        # Long before that tick the second board has answered.
+        f"role=master bitrate={BUS.baud} up wait=6000 send=00000150#0102 at=1000 send=012#R until=100 wait=500 show=responses/10 soon "
+        "send=010#R wait=1000 show=responses/10 suspend wait=500 soon send=010#R wait=1000 down",
+        between=POWER_CUT,
+    )
+    assert "the board was reset" in booted.log
+    assert [(word, data) for word, data, _ in told.frames if not word & ERROR] == [(0x10, b"\x01\x02"), (EFF | TIMEOUT | 0x10, b"")]
+    assert told.found("attribute responses/10") == [["classic", "once", "01", "02"], ["off"]]
+
+
+# The claim is had again only when it is tried for the second time.
+NO_CLAIM = (
+    "litepulse_consumer.c",
+    "\t\terror = litepulse_output_claim(lp, claimant);\n",
+    """{
+\t\tstatic int tries;
+
+\t\terror = tries++ ? litepulse_output_claim(lp, claimant) : -EINTR;
+}
+""",
+)
+
+
+def test_a_claim_that_is_not_had_again_at_once():
+    """After a reset lin0 is bus-off without its claim, until it has it: then the core answers as before, and nobody else gets it."""
+    told, _ = run(
+        f"restartms=100 role=master bitrate={BUS.baud} up send=00000050#0102 at=600 send=012#R until=40 wait=1500 soon send=010#R "
+        "wait=1000 busy down",
+        made=modules(NO_CLAIM),
+        between=POWER_CUT,
+    )
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | RESTARTED, ERROR | BUS_OFF, ERROR | RESTARTED]
+    assert [(word, data) for word, data, _ in told.frames if not word & ERROR] == [(0x10, b"\x01\x02")]
+
+
+# Of the third frame the board gets two launches, as over a cable that fails then.
+PARTLY = (
+    "litepulse_consumer.c",
+    "\t\terror = litepulse_output_launch(lp, claimant, launches, count);\n",
+    """{
+\t\tstatic int turn;
+
+\t\terror = litepulse_output_launch(lp, claimant, launches, ++turn == 3 ? 2 : count);
+}
+""",
+)
+
+
+def test_a_frame_that_the_board_gets_in_part():
+    """It is taken back, and with it those that waited in the board: each is counted and reported, none is sent or comes back."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up at=1500 send=010#R at=+200 send=011#{DATA.hex()} at=+200 send=012#R wait=2500 {COUNTERS} "
+        f"soon send=020#R wait=1000 {COUNTERS} down",
+        made=modules(PARTLY),
+    )
+    assert edges(told.tx) == edges(wave(BUS.header(breaks(told.tx)[0], PIDS[0x20])))
+    # One for those that were taken back, one for the frame itself; then the missing response.
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | LATE] * 2 + [ERROR | NO_ACK]
+    assert [(word, data) for word, data, _ in told.frames if not word & ERROR] == [(EFF | TIMEOUT | 0x20, b"")]
+    assert [word for word, *_ in told.echoes] == [RTR | 0x20]
+    assert told.found("attribute statistics/tx_packets") == [["0"], ["1"]]
+    assert told.found("attribute statistics/tx_errors") == [["3"], ["3"]]
+
+
+SHALLOW = (
+    "litepulse_board.c",
+    "lp->launch_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_MASK, geometry);",
+    "lp->launch_depth = 8;",
+)
+
+
+def test_a_core_that_cannot_hold_a_frame():
+    """There is no lin0, and a line says why: a frame of eight bytes would wait for ever. All else works."""
+    made = modules(SHALLOW)
+    loads = [f"insmod {name}.ko" for name in MODULES]
+    removes = [f"rmmod {name}" for name in MODULES[::-1]]
+    with Board(wired=False) as board:
+        files = cable_files(made, ("cable",)) | {"litepulse_lin.ko": made["litepulse_lin"]}
+        booted = boot([*loads, "run /cable loop /dev/ttyS0", *removes, "leaks"], files, lines=[board.line])
+    assert not any(booted.status) and not booted.complaints, booted.log
+    assert "no LIN device: this core holds 8 launches, a frame has 12" in booted.log and "lin0" not in booted.log
 
 
 # The board cannot be reached just when a frame must be over: once, which a cable would need seconds for.

@@ -16,6 +16,7 @@ from sim.guest.builds import compiler_version
 from sim.guest.upstream_tree import CONFIG, applied, kernel, options, patches, series
 
 ECHO_BOARD = uml.HERE / "echo_board"
+SWITCHES = ("CHARDEV", "DEBUGFS", "PTP", "CONSUMER")  # options that are no modules
 
 
 @functools.cache
@@ -31,13 +32,13 @@ def modules():
         shutil.copy(tree.path / "include/uapi/linux/litepulse.h", folder / "include/linux")
     # That kernel has no console on a serial port.
     names = [name for name in options("6.12") if name != "CONSOLE"]
-    chosen = [f"CONFIG_{SYMBOL}{'_' * bool(name)}{name}={'y' if name == 'PTP' else 'm'}" for name in names]
+    chosen = [f"CONFIG_{SYMBOL}{'_' * bool(name)}{name}={'y' if name in SWITCHES else 'm'}" for name in names]
     return uml.build_modules(folder / "driver", *chosen, flags(folder)) | {"include": folder / "include"}
 
 
 def flags(folder):
     """What the compiler has to know that it would find in the configuration and in the headers of a kernel with the series."""
-    return f"KCFLAGS=-I{folder / 'include'} -DCONFIG_{SYMBOL}_MODULE=1 -DCONFIG_{SYMBOL}_PTP=1"
+    return f"KCFLAGS=-I{folder / 'include'} -DCONFIG_{SYMBOL}_MODULE=1 {' '.join(f'-DCONFIG_{SYMBOL}_{name}=1' for name in SWITCHES)}"
 
 
 @functools.cache
@@ -77,7 +78,7 @@ def make_guest(name, folder):
         for built in (tree.path / PLACE / "litepulse.ko", board / "echo_board.ko"):
             shutil.copy(built, folder)
         keep_kernel(tree, folder / "fixed")
-        tree.apply(patches(name)[1], "--reverse")
+        tree.apply(patches(name)[0], "--reverse")
         tree.must("linux")
         keep_kernel(tree, folder / "unfixed")
 

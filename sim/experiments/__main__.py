@@ -119,6 +119,7 @@ def main(argv=None):
         parser.error("--jobs: 1 or more")
     chosen = [one for one in EXPERIMENTS if not args.only or one.name in args.only]
     results = Results(KEPT if args.page else folder() / "results.json")
+    results.take_newer(Results(KEPT))
     every = [(one, step) for one in chosen for step in one.steps(args.long)]
     todo = [(one, step) for one, step in every if args.fresh or not results.known(one.name, step.name, args.long)]
     expected = seconds_left(sum(step.seconds for _, step in todo), 0, 0, args.jobs)

@@ -44,6 +44,15 @@ class Results:
         except (OSError, ValueError, AttributeError, KeyError):
             pass
 
+    def take_newer(self, others):
+        """The Results `others` of experiments that were measured later there, or only there: writing a page loses none."""
+        for name, steps in others.all.items():
+            if self._date(name) < others._date(name):
+                self.all[name] = steps
+
+    def _date(self, experiment):
+        return max((one["date"] for one in self.all.get(experiment, {}).values()), default="")
+
     def known(self, experiment, step, long):
         """Whether this step was measured on these sources, and well."""
         one = self.all.get(experiment, {}).get(step, {})

@@ -68,6 +68,29 @@ def test_it_goes_on_where_it_was(one, capsys):
     assert runner.main(["--long", "--fresh"]) == 0 and len(ran) == 7
 
 
+def test_what_was_measured_elsewhere_stays(one, tmp_path, monkeypatch):
+    """The page keeps an experiment that this folder never measured or has older results of; newer ones replace the page's."""
+    _, fails, folder = one
+    page = tmp_path / "experiments.json"
+    monkeypatch.setattr(runner, "KEPT", page)
+    monkeypatch.setattr(runner, "DOCUMENT", tmp_path / "docs" / "experiments.md")
+    fails[0] = False
+
+    def step(date, value):
+        return {"short": {"figures": {"value": value}, "seconds": 1, "date": date, "sources": "x", "key": "k", "long": False}}
+
+    there = {"p8": step("2026-01-01 00:00 UTC", 1), "p9": step("2026-01-01 00:00 UTC", 2)}
+    page.write_text(json.dumps({"format": kept.FORMAT, "experiments": there}))
+    assert runner.main(["--write"]) == 0
+    now = json.loads(page.read_text())["experiments"]
+    assert now["p8"] == there["p8"] and now["p9"]["short"]["figures"] == {"value": 1} and now["p9"]["longest"]
+    later = {"p9": step("2999-01-01 00:00 UTC", 3)}
+    page.write_text(json.dumps({"format": kept.FORMAT, "experiments": later}))
+    assert runner.main(["--page", "--write"]) == 0
+    assert json.loads(page.read_text())["experiments"]["p9"] == later["p9"]
+    assert "short: 3" in (tmp_path / "docs" / "experiments.md").read_text()
+
+
 def test_other_sources_measure_again(one, monkeypatch):
     ran, fails, _ = one
     fails[0] = False

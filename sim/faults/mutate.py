@@ -47,8 +47,13 @@ SECONDS = 120  # for each search; what takes longer kills nothing
 EQUIVALENT = 24
 HUNG = 200  # seconds: a bench that takes so long waits for something that never comes; that is no verdict
 TOOLS = ({package: version(package) for package in PACKAGES}, (SEARCH, SECONDS))
-# Modules whose proof has another one on top.
-PROVED_IN = {"litepulse_train": ("train",), "litepulse_launch_queue": ("queue",), "litepulse_timed_source": ("train", "queue")}
+# Modules whose proofs, or some of them, have another one on top.
+PROVED_IN = {
+    "litepulse_launch_queue": ("queue",),
+    "litepulse_lin": ("lin",),
+    "litepulse_timed_source": ("train", "queue"),
+    "litepulse_train": ("train",),
+}
 # The core's benches that show most of a module, on Verilator with one and with four samples per cycle.
 BENCHES = {
     "litepulse_arbiter": ("tb_launch", "tb_besteffort", "tb_random"),
@@ -92,12 +97,16 @@ class Verdict:
         return self.what == "killed" and not self.by.startswith(("tb_", "lin_traffic"))
 
 
-def proofs(module):
-    """[(sby file, task)] of a module's proofs, those with one sample per cycle first; covers are none."""
+def proof_sources(module):
+    """The sby files of a module's proofs, in order."""
     tops = re.compile(rf"(?m)^prep -top {module}\b")
     names = PROVED_IN.get(module, ())
-    files = [path for path in sorted(FORMAL.glob("*.sby")) if path.stem in names or tops.search(path.read_text())]
-    return [(path, task) for path in files for task in tasks_of(path) if mode(path, task) != "cover"]
+    return [path for path in sorted(FORMAL.glob("*.sby")) if path.stem in names or tops.search(path.read_text())]
+
+
+def proofs(module):
+    """[(sby file, task)] of a module's proofs, those with one sample per cycle first; covers are none."""
+    return [(path, task) for path in proof_sources(module) for task in tasks_of(path) if mode(path, task) != "cover"]
 
 
 @functools.cache

@@ -83,3 +83,9 @@ def test_equivalent():
             (folder / "hdl" / path.name).write_text(path.read_text())
         (folder / "hdl" / f"{module}.sv").write_text(changed)
         assert mutate.differs(module, folder / "hdl", folder / "miter", 1) is expected
+
+
+def test_a_module_with_properties_has_its_proofs():
+    """A proof that is not found judges nothing, and nobody would notice."""
+    with_properties = [path.stem for path in sorted((ROOT / "hdl").glob("*.sv")) if f'`include "{path.stem}.svh"' in path.read_text()]
+    assert len(with_properties) > 15 and [module for module in with_properties if not mutate.proof_sources(module)] == []

@@ -101,6 +101,7 @@
             && $past(cfg_addr) == {3'd0, g_which, 1'b1});
         if ({nde_lead, de_lag} != $past({nde_lead, de_lag})) assert ($past(cfg_addr) == litepulse_map_pkg::CFG_DRIVER_ENABLE);
         assert ((loopback != $past(loopback)) == $past(loop_changes));
+        assert (nloopback == !loopback);
         // a lead that changes is announced in the cycle before, and does not while a train runs; then, and only then, a word is refused
         assert ((nde_lead != $past(nde_lead)) == $past(lead_changes));
         if ($past(lead_changes)) assert (!$past(train_running) && nde_lead == ~$past(cfg_data[15:0]));

@@ -25,6 +25,7 @@
       // once, in the cycle behind the one with which it lasts long enough
       assert (seen == $past(g_space && g_lasts + 1'b1 == g_enough));
     end
+    if (f_past && $past(rst)) assert (!seen);
     cover (f_past && !rst && seen);
     cover (f_past && !rst && seen && $past(g_count, 8) == 2'd1);
   end

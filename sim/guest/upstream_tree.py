@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # For the checker, whose root is sim/, `driver` is sim/driver.
-from driver.upstream import DRIVER, mails  # pyright: ignore[reportMissingImports]
+from driver.upstream import DRIVER, PLACE, mails  # pyright: ignore[reportMissingImports]
 from driver.upstream.__main__ import KERNELS  # pyright: ignore[reportMissingImports]
-from driver.upstream.series import SYMBOL, Person, Series  # pyright: ignore[reportMissingImports]
+from driver.upstream.series import SYMBOL, AllSeries, Person  # pyright: ignore[reportMissingImports]
 from driver.upstream.sources import Kernel  # pyright: ignore[reportMissingImports]
 from scripts.debian_package import linux_source
 from sim.cocotb_rig import SIM, BuildError, run_folder
@@ -41,14 +41,19 @@ def kernel(name):
 
 @functools.cache
 def series(name):
-    """The series for a kernel, of the driver as it is."""
-    return Series(kernel(name), PERSON, DRIVER)
+    """All series for a kernel, of the driver as it is."""
+    return AllSeries(kernel(name), PERSON, DRIVER)
 
 
 @functools.cache
-def patches(name):
-    """Paths of its mails, the cover letter first."""
+def mails_of(name):
+    """{folder of a series: paths of its mails, the cover letter first}."""
     return mails.write(series(name), DATE, run_folder("mails", name))
+
+
+def patches(name):
+    """Paths of the patches of all series, in order."""
+    return [path for paths in mails_of(name).values() for path in paths[1:]]
 
 
 @dataclass
@@ -99,7 +104,9 @@ class Tree:
         text = re.sub(rf"(?m)^(# )?CONFIG_{SYMBOL}\b.*\n", "", (self.path / ".config").read_text())
         text = re.sub(rf"(?m)^(# )?CONFIG_{SYMBOL}_.*\n", "", text)
         names = [f"CONFIG_{SYMBOL}{'_' * bool(name)}{name}" for name in options]
-        wanted = [f"{name}={'y' if name.endswith(('_CONSOLE', '_PTP')) else value}" for name in names]
+        kconfig = self.path / PLACE / "Kconfig"
+        switches = re.findall(r"(?m)^config (\w+)\n\tbool", kconfig.read_text()) if names else []
+        wanted = [f"{name}={'y' if name.removeprefix('CONFIG_') in switches else value}" for name in names]
         (self.path / ".config").unlink()
         (self.path / ".config").write_text(text + "".join(f"{line}\n" for line in wanted))
         self.must("olddefconfig")
@@ -149,11 +156,11 @@ def fresh(name):
 def applied(name):
     """A `Tree` with the whole series."""
     with fresh(name) as tree:
-        for patch in patches(name)[1:]:
+        for patch in patches(name):
             tree.apply(patch)
         yield tree
 
 
 def options(name):
-    """All options of the driver in the Kconfig of a series, "" for the driver itself."""
+    """All options of the driver in its Kconfig after all series, "" for the driver itself."""
     return list(series(name).kconfig)

@@ -120,3 +120,16 @@ def test_events_in_python(monkeypatch):
     monkeypatch.setattr(python_bench, "decode", lambda: 3 * python_bench.BURST - 1)
     with pytest.raises(RuntimeError, match="decode: 185 of 186 events"):
         python_bench.measure()
+
+
+def test_a_port_carries_more_in_frames(monkeypatch):
+    """In simulated time: at 3 Mbaud at least 11,000 events a second, at 115,200 baud 1,500, and more than twice as many as without."""
+    port_bench = importlib.import_module("sim.port_bench")
+    lines = [(baud, hertz, 1) for baud, hertz in ((115_200, 2_400_000), (3_000_000, 48_000_000))]
+    monkeypatch.setattr(port_bench, "LINES", lines)
+    result = port_bench.measure()
+    for baud, least in (("115200", 1_500), ("3000000", 11_000)):
+        plain, framed = (result[baud][kind]["per_second"] for kind in ("plain", "frames"))
+        assert framed > least and framed > 2 * plain > least / 2, result
+        assert result[baud]["frames"]["transactions"] <= 3 < result[baud]["plain"]["transactions"]
+    assert [line.count("|") for line in port_bench.lines(result)[3:]] == [8] * 6

@@ -131,8 +131,6 @@ GIVEN = {
     "docs/develop/testing.md": {"pytest", "simulate", "hdl_sources"},
     "docs/litex.md": {"self", "platform", "Subsignal", "Pins", "IOStandard", "LitePulse", "litepulse"},
 }
-# Packages that pages use and no test has.
-FOREIGN = {"can": "python-can"}
 C_HEAD = """#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
@@ -449,7 +447,7 @@ def unknown_names(code, given):
             bound.add(node.name)
         elif isinstance(node, ast.Import):
             bound |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-            missing += [alias.name for alias in node.names if alias.name not in FOREIGN and not importlib.util.find_spec(alias.name)]
+            missing += [alias.name for alias in node.names if not importlib.util.find_spec(alias.name)]
         elif isinstance(node, ast.ImportFrom):
             bound |= {alias.asname or alias.name for alias in node.names}
             module = importlib.import_module(node.module)

@@ -13,7 +13,7 @@ from sim.linux.targets import compiler_version, target
 
 SERIES = "6.12"
 FLAVOUR = "bench"
-OPTIONS = "CONFIG_SERIAL_LITEPULSE=y\nCONFIG_SERIAL_LITEPULSE_CONSOLE=y\nCONFIG_SERIAL_EARLYCON=y\n"
+OPTIONS = "CONFIG_SERIAL_LITEPULSE=y\nCONFIG_SERIAL_LITEPULSE_CHARDEV=y\nCONFIG_SERIAL_LITEPULSE_CONSOLE=y\nCONFIG_SERIAL_EARLYCON=y\n"
 
 
 def build(cpu):
@@ -27,7 +27,7 @@ def build(cpu):
         # The build folder lies in the source, so that all paths are relative, and the same for ccache whatever the key.
         tree = upstream_tree.Tree(folder / "source", base)
         subprocess.run(["cp", "--archive", "--link", base.tree, tree.path], check=True)
-        for patch in upstream_tree.patches(SERIES)[1:]:
+        for patch in upstream_tree.patches(SERIES):
             tree.apply(patch)
         made, log = kernel.Kernel(cpu, FLAVOUR, tree.path / "build", tree.path, key), folder / "build.log"
         made.folder.mkdir()

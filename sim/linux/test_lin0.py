@@ -104,3 +104,15 @@ def test_cyclic(lin):
     sent = [one for start, answer in zip(breaks, answers) for one in (*BUS.header(start, PIDS[0x10]), *answer)]
     assert len(breaks) == 5 and told.edges("tx") == edges(wave(sent))
     assert told.arrived(errors=True) == [(0x10, DATA, answer[0].tick + 1) for answer in answers]
+
+
+def test_replies(lin):
+    """CAN_BCM publishes a response at each header (RX_RTR_FRAME): too late for the first one, and all others are answered to the tick."""
+    told = lin(f"bitrate={BUS.baud} up reply=010#{DATA.hex()} load=alone go wait=40 down", headers(6))
+    starts = [first_break(told) + n * SLOT for n in range(6)]
+    answers = [BUS.answer(start, DATA + CLASSIC, BUS.bits(1)) for start in starts[1:]]
+    assert told.edges("tx") == edges(wave([one for answer in answers for one in answer]))
+    first = [(RTR | 0x10, b""), (ERROR | NO_ACK, bytes(8)), (EFF | TIMEOUT | 0x10, b"")]
+    heard = [((RTR | 0x10, b"", start + 1), (0x10, DATA, answer[0].tick + 1)) for start, answer in zip(starts[1:], answers)]
+    assert told.arrived(errors=True) == [(*frame, starts[0] + 1) for frame in first] + [frame for both in heard for frame in both]
+    assert told.echoes == [(0x10, DATA, 0)] * 6

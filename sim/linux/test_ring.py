@@ -90,7 +90,7 @@ def test_a_slow_program_is_told_what_it_lost(ring):
 
 @pytest.mark.parametrize("case, many", [("bytes", 80), ("runs", 300)])
 def test_bytes_have_the_ticks_of_the_pins(ring, case, many):
-    """Straight from the records, which have no time but the tick; and what did not fit is told behind the rest, in its place.
+    """Straight from the records, which have no time but the tick; what did not fit is reported behind the rest, in its place.
 
     As runs, too: bytes of one interrupt that are too far apart for a run are two of them.
     """

@@ -43,6 +43,7 @@ module litepulse_pins #(
     output logic [7:0]        config_applied,
     output logic [7:0]        config_refused,
     output logic [7:0]        status,
+    output logic [INPUTS:0]   levels,
     input  logic              watch_written,
     input  logic [14:0]       watch_limit,
     input  logic              watch_keep,
@@ -75,7 +76,7 @@ module litepulse_pins #(
       .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
       .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
       .ev_ready, .rx_ready, .tx_free, .lq_free,
-      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status, .levels,
       .watch_written, .watch_limit, .watch_keep, .watch_fired,
       .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
       .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault

@@ -51,10 +51,10 @@ def test_identification(soc):
 
 
 def test_reset_values(soc):
-    # Those that tell the state of the core depend on it: everything is free, nothing is going on.
+    # Those that tell the state of the core depend on it: everything is free, nothing is going on, of the pins rx alone is at 1.
     geometry = register(regs.CSRS, "id_geometry")
     state = {"id_geometry": geometry.reset | pack(geometry, simulated=1), "free": 512 | 64 << 16}
-    state |= {"status": pack(register(regs.CSRS, "status"), tx_idle=1, queue_idle=1)}
+    state |= {"status": pack(register(regs.CSRS, "status"), tx_idle=1, queue_idle=1, levels=1 << 4)}
     state["ev_status"] = state["ev_pending"] = pack(register(regs.CSRS, "ev_status"), transmit=1, launch=1, drained=1)
     for r in regs.CSRS:
         assert soc.bus.read(CSR[r.name]) == state.get(r.name, r.reset), r.name

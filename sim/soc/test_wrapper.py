@@ -88,13 +88,13 @@ def test_registers_stay_where_they_are():
 
 def test_registers_are_those_of_the_table():
     """Fields lie where the map has them; the default core has its reset values, the largest its widths; LiteX knows who may write."""
-    for options in ({}, {f"{name}_depth": most for name, (_, most) in depths().items()}):
-        narrower = {name: regmap.DEPTH_MAX - most for name, (_, most) in depths().items()}
+    for options in ({}, {f"{name}_depth": most for name, (_, most) in depths().items()} | {"inputs": 14}):
+        narrower = {name: regmap.DEPTH_MAX - most for name, (_, most) in depths().items()} | {"levels": 16 - 15}
         for csr, register in zip(LitePulse(Platform(), Pads(), 48_000_000, **options).get_csrs(sort=True), regmap.CSRS[:-1], strict=True):
             fields = csr.fields.fields
             assert [(f.name, f.offset, f.description) for f in fields] == [(f.name, f.offset, f.description) for f in register.fields]
             if options:
-                counts = register.name in ("ready", "free", "irq_level", "irq_send")
+                counts = register.name in ("ready", "free", "irq_level", "irq_send", "status")
                 assert [f.size for f in fields] == [f.size - counts * narrower.get(f.name, 0) for f in register.fields]
             else:
                 assert [f.reset_value for f in fields] == [f.reset for f in register.fields], register.name

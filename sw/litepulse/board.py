@@ -338,6 +338,8 @@ class Board:
             raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
         filter = within(filter, "filter", 0, FILTER_MAX)
         channels = sorted({self.channel(name) for name in _each(inputs, "inputs")})
+        if not channels and not bytes:
+            raise BadInput("inputs: none leaves nothing to capture without bytes")
         profile = profile_of(self.timescale, baud, line_format(fmt)) if bytes else None
         return CaptureRun(self.backend, channels, edges != "fall", edges != "rise", filter, profile, loopback, move_tx)
 

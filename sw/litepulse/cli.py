@@ -4,7 +4,7 @@
 import contextlib
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from litepulse import __version__, output
@@ -34,8 +34,8 @@ def make_parser(words: Sequence[str] | None = None) -> arguments.Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
+def main(argv: list[str] | None = None, loaded: Callable[[], None] = lambda: None) -> int:
+    """The command; returns the exit status. loaded: called when the verb's modules have been loaded, before anything is done."""
     output.occupy_standard_files()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -44,6 +44,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         words = arguments.join_negatives(sys.argv[1:] if argv is None else argv)
         args = make_parser(words).parse(words or ["--help"], make_parser)
+        loaded()
         return args.function(args) or 0
     except OutputClosed:
         return 0

@@ -10,16 +10,19 @@ from litepulse.errors import LitePulseError, check_system
 def main(argv: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     # While modules are loaded, Ctrl-C ends the process as it ends any other: out of some of them KeyboardInterrupt would come as another
-    # error.
+    # error, and in the interpreter's own clean-up behind an import it would be lost.
     quiet = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if quiet:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def loaded() -> None:
+        if quiet:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
     try:
         from litepulse.cli import main as command
 
-        if quiet:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        return command(argv)
+        return command(argv, loaded)
     except KeyboardInterrupt:
         return 130
     except ModuleNotFoundError as error:

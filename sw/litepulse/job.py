@@ -40,8 +40,7 @@ class Poller:
 
     def poll(self, as_columns: bool = False) -> tuple[Status, Batch]:
         """What is going on, and what happened since the last poll; as_columns: see Backend.read()."""
-        status = self.backend.status()
-        batch = self.backend.read(as_columns) if as_columns else self.backend.read()
+        status, batch = self.backend.look(as_columns)
         self.tick, self.now = batch.tick, batch.now
         now = time.monotonic()
         if self.now != self._tick:

@@ -2,8 +2,8 @@
 """Plots of recorded results: reads what the command wrote (JSON, CSV or vnlog), draws PNG, SVG or text. Times are in ns."""
 
 import json
-import sys
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from litepulse.distribution import Distribution
 from litepulse.errors import BadInput, lacking, shown
 from litepulse.measurement import histogram
+from litepulse.result_file import ResultFile
 from litepulse.units import approx, fixed, si
 
 BAND_NS = 100_000  # what a tuned laptop reached: problem P1
@@ -20,6 +21,7 @@ _NO_RESULT = "not a result of litepulse"
 BINS = 200  # bars of a histogram of delays
 MICROSECONDS_NS = 10_000  # axes that reach this far are in µs
 DENSE = 1000  # more points than this are drawn as a density
+MOST = 50_000  # of more points than this not all are drawn
 REGULAR = Fraction(1, 100)  # intervals that differ from their median by less are drawn as differences
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -60,23 +62,73 @@ class Series:
     bars: Sequence[tuple[Fraction, int]] | None = None  # [(time, exact, and count)] draws a histogram instead
     bar_width: float = 1  # from bar to bar
     bars_begin: bool = False  # a bar of several ticks begins at its time; one of a single tick is centred on it
-    intervals_ns: list[float] | None = None  # of a train: interval less exact period
+    intervals_ns: Sequence[float] | None = None  # of a train: interval less exact period
+    periods: Sequence[int] = ()  # and their numbers
     tick_ns: float | None = None
     band: bool = False  # slow enough to be compared with what software does
+
+
+class Thinned:
+    """Points in order of x: all of them or, of more than MOST, three of each block of equally many: its extremes, and one at random."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._size, self._left = 1, 0  # points of a block, and how many the last one lacks
+        self._blocks: list[list[tuple[int, Any]]] = []  # [one at random, least, greatest]
+        self._random = random.Random(0)  # every 2^k-th would show a pattern of its own
+
+    def add(self, x: int, y: Any) -> None:
+        """One more; `y` is a number."""
+        self.count += 1
+        point = (x, y)
+        if self._left:
+            self._left -= 1
+            self._merge(self._blocks[-1], [point, point, point], self._size - self._left)
+            return
+        if len(self._blocks) == MOST:
+            halves, self._size = self._blocks, 2 * self._size
+            for first, second in zip(halves[::2], halves[1::2]):
+                self._merge(first, second, 2)
+            self._blocks = halves[::2]
+        self._blocks.append([point, point, point])
+        self._left = self._size - 1
+
+    def _merge(self, block: list[tuple[int, Any]], other: list[tuple[int, Any]], parts: int) -> None:
+        """Into the first block: the other is the last of so many equal parts of both."""
+        if self._random.random() * parts < 1:
+            block[0] = other[0]
+        if other[1][1] < block[1][1]:
+            block[1] = other[1]
+        if other[2][1] > block[2][1]:
+            block[2] = other[2]
+
+    def points(self) -> tuple[list[int], list[Any]]:
+        """Those that are left: (their x, their y)."""
+        points = [point for block in self._blocks for point in (sorted(set(block)) if self._size > 1 else block[:1])]
+        return [x for x, _ in points], [y for _, y in points]
+
+    def samples(self) -> list[Any]:
+        """The y of those at random: as all are distributed."""
+        return [block[0][1] for block in self._blocks]
+
+    def note(self, what: str) -> str:
+        """How many are drawn, to be put behind a note; '' if it is all of them."""
+        return "" if self._size == 1 else f"; {len(self.points()[0]):,} of {self.count:,} {what} drawn, all extremes among them"
 
 
 def load(path: str | Path) -> Series:
     """The Series in a file written by --json, --csv or --vnl; `-` is standard input. Raises BadInput."""
     name = "standard input" if str(path) == "-" else Path(path).name
     try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-        text = data.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot read it ({getattr(error, 'strerror', None) or 'not a text file'})") from None
+        file = ResultFile(path)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot read it ({error.strerror})") from None
     try:
-        if text.lstrip().startswith("{"):
-            return from_result(json.loads(text))
-        return _from_rows(text, name)
+        return from_result(file.read()) if file.is_object() else _from_rows(file.lines(), name)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot read it ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: cannot read it (not a text file)") from None
     except _NotPlottable as error:
         raise BadInput(f"{path}: {error}") from None
     except KeyError as error:
@@ -85,6 +137,8 @@ def load(path: str | Path) -> Series:
         raise BadInput(f"{path}: {_NO_RESULT}: it is not complete JSON") from None
     except (ValueError, TypeError, IndexError, AttributeError, ArithmeticError):
         raise BadInput(f"{path}: {_NO_RESULT}: a value in it is not as litepulse writes it") from None
+    finally:
+        file.close()
 
 
 def backend_note(result: dict[str, Any]) -> str:
@@ -100,20 +154,27 @@ def from_result(result: dict[str, Any]) -> Series:
     tick_ns = Fraction(10**9) / Fraction(result["tick_hz"])
     note = backend_note(result)
     if command == "respond":
-        delays = [a["delay_ticks"] for a in result["answers"] if a["delay_ticks"] is not None]
-        return delay_series(f"{len(delays)} answers to {result['trigger']}", note, histogram(delays), 1, "answers", tick_ns)
+        rows = histogram(a["delay_ticks"] for a in result["answers"] if a["delay_ticks"] is not None)
+        return delay_series(f"{sum(often for _, often in rows)} answers to {result['trigger']}", note, rows, 1, "answers", tick_ns)
     if command == "latency":
         return latency_series(result, note, tick_ns)
     if command == "capture":
-        ticks = [e["tick"] for e in result["edges"]]
-        return interval_series(f"{len(ticks)} edges", note, [(b - a) * tick_ns for a, b in zip(ticks, ticks[1:])])
+        before, intervals = None, Thinned()
+        for tick in (e["tick"] for e in result["edges"]):
+            if before is not None:
+                intervals.add(intervals.count + 1, tick - before)
+            before = tick
+        return interval_series(f"{intervals.count + (before is not None)} edges", note, intervals, tick_ns)
     if command == "send":
-        errors = [item["tick"] - item["wanted"] for item in result["launched"]]
+        errors = Thinned()
+        for item in result["launched"]:
+            errors.add(item["n"], item["tick"] - item["wanted"])
+        numbers, late = errors.points()
         return Series(
-            f"{len(errors)} timed launches",
-            note,
-            [item["n"] for item in result["launched"]],
-            [float(error * tick_ns) for error in errors],
+            f"{errors.count} timed launches",
+            note + errors.note("launches"),
+            numbers,
+            [float(error * tick_ns) for error in late],
             "launch",
             "launched − wanted [ns]",
             tick_ns=float(tick_ns),
@@ -145,7 +206,6 @@ def train_series(result: dict[str, Any]) -> Series:
     """Timing error of each edge against the exact, unrounded ideal, in ns."""
     tick_ns = Fraction(10**9) / Fraction(result["tick_hz"])
     period = Fraction(result["period_ticks"])
-    numbers, ticks = result["pulses"], result["launched"]
     start = Fraction(result["start"]) if result["start"] is not None else Fraction(0)
     changes = [(c["pulse"], Fraction(c["tick_exact"]), Fraction(c["period_ticks"])) for c in result.get("changes", [])]
 
@@ -156,55 +216,71 @@ def train_series(result: dict[str, Any]) -> Series:
                 first, a, p = change
         return a + (n - first) * p
 
-    errors = [float((t - ideal(n)) * tick_ns) for n, t in zip(numbers, ticks)]
-    deviations = [
-        float((b - a - (ideal(m) - ideal(n))) * tick_ns) for n, m, a, b in zip(numbers, numbers[1:], ticks, ticks[1:]) if m == n + 1
-    ]
-    title = f"{len(ticks)} pulses at {approx(Fraction(result['rate_hz']), 6)} Hz"
+    errors, deviations = Thinned(), Thinned()
+    before: tuple[int, Fraction] | None = None
+    for n, tick in zip(result["pulses"], result["launched"]):
+        error = tick - ideal(n)
+        errors.add(n, float(error * tick_ns))
+        if before is not None and n == before[0] + 1:
+            deviations.add(deviations.count + 1, float((error - before[1]) * tick_ns))
+        before = n, error
+    numbers, late = errors.points()
+    periods, intervals = deviations.points()
+    title = f"{errors.count} pulses at {approx(Fraction(result['rate_hz']), 6)} Hz"
     return Series(
         title,
-        backend_note(result),
+        backend_note(result) + errors.note("pulses"),
         numbers,
-        errors,
+        late,
         "pulse",
         "edge − exact ideal [ns]",
-        intervals_ns=deviations,
+        intervals_ns=intervals,
+        periods=periods,
         tick_ns=float(tick_ns),
         band=period * tick_ns > 10**6,
     )
 
 
-def interval_series(title: str, note: str, intervals: Sequence[Fraction]) -> Series:
-    """The Series of exact intervals in ns: how far each is from their median or, if they differ much, how long it is."""
-    numbers = list(range(1, len(intervals) + 1))
-    if not intervals:
+def interval_series(title: str, note: str, intervals: Thinned, unit_ns: Fraction) -> Series:
+    """The Series of exact intervals, in units of `unit_ns`: how far each is from their median or, if they differ much, how long it is."""
+    numbers, values = intervals.points()
+    if not numbers:
         return Series(title, note, [], [], "interval", "time since the edge before [ns]")
-    median = sorted(intervals)[(len(intervals) - 1) // 2]
-    if max(abs(each - median) for each in intervals) < REGULAR * median:
-        shown = f"{title}, median interval {fixed(median / 10**6, 6)} ms"
-        return Series(shown, note, numbers, [float(each - median) for each in intervals], "interval", "interval − median [ns]")
-    return Series(title, note, numbers, [float(each) for each in intervals], "interval", "time since the edge before [ns]")
+    note += intervals.note("intervals")
+    samples = sorted(intervals.samples())
+    median = samples[(len(samples) - 1) // 2]
+    if max(abs(each - median) for each in values) < REGULAR * median:
+        shown = f"{title}, median interval {fixed(median * unit_ns / 10**6, 6)} ms"
+        return Series(shown, note, numbers, [float((each - median) * unit_ns) for each in values], "interval", "interval − median [ns]")
+    return Series(title, note, numbers, [float(each * unit_ns) for each in values], "interval", "time since the edge before [ns]")
 
 
-def _from_rows(text: str, name: str) -> Series:
+def _from_rows(lines: Iterable[str], name: str) -> Series:
     """The Series of CSV or vnlog; a vnlog's first line says what it came from."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    notes = [line[2:].strip() for line in lines if line.startswith("##")]
-    lines = [line for line in lines if not line.startswith("##")]
-    if not lines:
+    separator, column, count = None, None, 0
+    notes: list[str] = []
+    intervals = Thinned()
+    for line in lines:
+        if not line.strip():
+            continue
+        if line.startswith("##"):
+            notes.append(line[2:].strip())
+        elif column is None:
+            separator = None if line.startswith("#") else ","
+            names = line.lstrip("#").split(separator)
+            if "dt_ms" not in names:
+                raise _NotPlottable(f"{_NO_RESULT}: neither JSON, nor rows with a column dt_ms")
+            column = names.index("dt_ms")
+        elif not line.startswith("#"):
+            count += 1
+            value = line.split(separator)[column]
+            if value not in ("-", ""):
+                intervals.add(intervals.count + 1, Fraction(value))
+    if column is None:
         raise _NotPlottable(f"{_NO_RESULT}: it is empty")
-    if lines[0].startswith("#"):
-        separator, names = None, lines[0].lstrip("#").split()
-    else:
-        separator, names = ",", lines[0].split(",")
-    if "dt_ms" not in names:
-        raise _NotPlottable(f"{_NO_RESULT}: neither JSON, nor rows with a column dt_ms")
-    column = names.index("dt_ms")
-    rows = [line.split(separator) for line in lines[1:] if not line.startswith("#")]
     backend = next((note.removeprefix("backend:").strip() for note in notes if note.startswith("backend:")), None)
     note = "backend not recorded in this format" if backend is None else f"{SIMULATED} (sim)" if backend == "sim" else backend
-    intervals = [Fraction(row[column]) * 10**6 for row in rows if row[column] not in ("-", "")]
-    return interval_series(f"{len(rows)} edges of {name}", note, intervals)
+    return interval_series(f"{count} edges of {name}", note, intervals, Fraction(10**6))
 
 
 def text(series: Series, width: int, plain: bool = False) -> list[str]:
@@ -347,7 +423,7 @@ def _train_axes(figure: Any, top: Any, bottom: Any, series: Series, colours: The
     if series.band:
         label = "±0.1 ms: tuned laptop, Linux 6.12, usleep and write()"
         top.axhspan(-BAND_NS, BAND_NS, color=colours.limits, alpha=0.15, label=label)
-    periods = list(range(1, len(intervals) + 1))
+    periods = series.periods
     rounding = f", rounded to ticks of {tick_ns:.1f} ns" if worst <= tick_ns else ""
     _points(figure, top, periods, intervals, colours, f"LitePulse: within ±{worst:.1f} ns{rounding}", (-limit, limit))
     top.set(ylabel="period error [ns]", xlabel="period", ylim=(-limit, limit))

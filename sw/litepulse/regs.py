@@ -28,7 +28,7 @@ class Register:
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 7  # version of this map
+VERSION_MINOR = 8  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -338,7 +338,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x00000007),
+    ), reset=0x00000008),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),
@@ -389,6 +389,7 @@ CSRS = (
         Field("queue_idle", 5, 1, "The queue is empty. A launch that had its turn stays in it until the next."),
         Field("line_busy", 6, 1, "Something is on the line."),
         Field("rx_busy", 7, 1, "A byte is being received, or its record cannot be read yet."),
+        Field("levels", 16, 16, "Level of each pin a few cycles ago: bit c of input c, the one behind the last input of rx, else 0."),
     )),
     Register("irq_level", 12, "Interrupt as soon as so many records are ready.", (
         Field("event", 0, 16, "Events; 0: not by level."),

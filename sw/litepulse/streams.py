@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from litepulse.layout import KIND_NAME, MASK32, REASON_NAME, SOURCE_NAME, place, regs, unpack
+from litepulse.units import counted
 
 _LEVEL = regs.STREAM_HEADER[0]
 SEQ, SEQ_MASK = place(regs.EVENT_RECORD[2], "seq")
@@ -136,7 +137,7 @@ class Lost:
     at_least: bool = False
 
     def __str__(self) -> str:
-        return f"{'at least ' if self.at_least else ''}{self.count} record{'' if self.count == 1 else 's'}"
+        return f"{'at least ' if self.at_least else ''}{counted(self.count, 'record')}"
 
 
 def extend_tick(low48: int, now: int) -> int:

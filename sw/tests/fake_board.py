@@ -19,6 +19,7 @@ import tty
 from fractions import Fraction
 
 from litex_soc import regmap
+from sim import bridge_frames
 
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
@@ -93,6 +94,7 @@ class FakeBoard:
         self.busy_until = 0
         self.coming = []  # [(tick when stored, start tick, data and flags)], in order
         self.armed = False
+        self.levels = 1 << 4  # of the pins: rx alone rests at 1
         self.lin = {}  # what is answered: {identifier: (data, the word lin_entry)}
         self.header = []  # what was heard of a header
         self.answer = None  # (tick, bytes that are still to be sent, the first at that tick); tick None: it is on the line
@@ -160,6 +162,7 @@ class FakeBoard:
             | (not self.queue) << 5
             | (self.tick < self.busy_until) << 6
             | bool(self.coming) << 7
+            | self.levels << 16
         )
         return {
             0: self.magic,
@@ -571,14 +574,41 @@ class Bridge:
             self.set(word & 0xFFFF)
 
 
+class Checked:
+    """What a bridge knows of checked frames, by the clock on the wall. `lose`: whether a frame gets damaged on its way to it."""
+
+    ADDRESS = 0x8804
+
+    def __init__(self, version=3, lock=2.0):
+        self.version, self.lock = version, lock
+        self.number = None  # of the last frame
+        self.framed = self.came = float("-inf")  # when the last frame was answered, and the last byte came
+        self.deaf = False
+        self.frames = []  # (number, marker, the commands), each as often as it was carried out
+        self.repeats = 0  # frames whose writes were left out
+        self.lose = lambda frame: False
+
+    @property
+    def locked(self):
+        return time.monotonic() - self.framed < self.lock
+
+    def reset(self):
+        """As the board's reset leaves it."""
+        self.number, self.framed, self.deaf = None, float("-inf"), False
+
+    def markers(self):
+        return bridge_frames.MARKERS[: min(self.version, 2)]
+
+
 class Server:
     """Speaks LiteX's UARTBone for a board, on a pseudo-terminal (path) or TCP (port), in a thread; with a Bridge its rate counts.
 
-    watcher: is told what passes, as sim.bridge_rules.Watcher wants it.
+    watcher: gets what passes, as sim.bridge_rules.Watcher wants it. checked: a Checked, if it knows frames.
     """
 
-    def __init__(self, board, kind="pty", answer=None, bridge=None, watcher=None):
+    def __init__(self, board, kind="pty", answer=None, bridge=None, watcher=None, checked=None):
         self.board, self.kind, self.answer, self.bridge, self.watcher = board, kind, answer, bridge, watcher
+        self.checked = checked
         self._stop = threading.Event()
         self.received = b""
         self.lock = threading.Lock()
@@ -638,31 +668,86 @@ class Server:
                 self.bridge.garbled += len(data)
                 buffer = b""  # bytes of other bits, none of them a command
                 continue
-            buffer += data
-            while len(buffer) >= 6:
-                command, count, address = struct.unpack(">BBI", buffer[:6])
-                size = 6 + (4 * count if command in (1, 3) else 0)
-                if command not in (1, 2) or len(buffer) < size:
-                    if command not in (1, 2):
-                        buffer = buffer[1:]
-                        continue
+            if self.checked and time.monotonic() - self.checked.came > 0.015:
+                self.checked.deaf, buffer = False, b""
+            buffer = b"" if self.checked and self.checked.deaf else buffer + data
+            while buffer:
+                before = buffer
+                buffer = self._framed(fd, buffer) if self.checked else self._plain(fd, buffer)
+                if buffer == before:
                     break
-                body, buffer = buffer[6:size], buffer[size:]
-                with self.lock:
-                    if self.bridge:
-                        self.bridge.heard = time.monotonic()
-                    ours = self.bridge and 4 * address == self.bridge.ADDRESS and count == 1
-                    if command == 1:
-                        words = [w for (w,) in struct.iter_unpack(">I", body)]
-                        if ours:
-                            self.bridge.write(words[0])
-                        else:
-                            self.board.write(4 * address, words)
-                        continue
-                    words = [self.bridge.read()] if ours else self.board.read(4 * address, count)
-                reply = b"".join(w.to_bytes(4, "big") for w in words)
-                if self.answer:
-                    reply = self.answer(reply)
-                if self.watcher:
-                    self.watcher(time.monotonic(), False, reply)
-                os.write(fd, reply)
+            if self.checked:
+                self.checked.came = time.monotonic()
+
+    def _framed(self, fd, buffer):
+        """What follows the frame or command at the beginning."""
+        if buffer[0] not in self.checked.markers():
+            if not self.checked.locked:
+                return self._plain(fd, buffer)
+            self.checked.deaf = True
+            return b""
+        if len(buffer) < 3 or len(buffer) < buffer[2] + 6:
+            return buffer
+        frame = bridge_frames.heard(buffer)
+        if frame is None or self.checked.lose(frame):
+            self.checked.deaf = True
+            return b""
+        number, again = frame[1], frame[1] == self.checked.number
+        self.checked.number = number
+        self.checked.frames.append((number, frame[0], frame[3:-2]))
+        self.checked.repeats += again
+        words = b"".join(self._carry_out(code, address, body, again) for code, address, body in split(frame[3:-2]))
+        self._reply(fd, bridge_frames.answer(frame, [w for (w,) in struct.iter_unpack(">I", words)]))
+        self.checked.framed = time.monotonic()
+        return buffer[len(frame) :] if self.checked.version >= 3 else b""
+
+    def _plain(self, fd, buffer):
+        if len(buffer) < 6:
+            return buffer
+        command, count, address = struct.unpack(">BBI", buffer[:6])
+        size = 6 + (4 * count if command in (1, 3) else 0)
+        if command not in (1, 2):
+            return buffer[1:]
+        if len(buffer) < size:
+            return buffer
+        reply = self._carry_out(command, 4 * address, buffer[6:size] if command == 1 else count, False)
+        if command == 2:
+            self._reply(fd, reply)
+        return buffer[size:]
+
+    def _carry_out(self, code, address, body, again):
+        """A command; the bytes of its answer."""
+        with self.lock:
+            if self.bridge:
+                self.bridge.heard = time.monotonic()
+            rate = self.bridge and address == self.bridge.ADDRESS
+            if code == 1:
+                words = [w for (w,) in struct.iter_unpack(">I", body)]
+                if rate:
+                    self.bridge.write(words[0])
+                elif not again:
+                    self.board.write(address, words)
+                return b""
+            if rate:
+                words = [self.bridge.read()]
+            elif self.checked and (address, body) == (self.checked.ADDRESS, 1):
+                words = [self.checked.version]
+            else:
+                words = self.board.read(address, body)
+        return b"".join(w.to_bytes(4, "big") for w in words)
+
+    def _reply(self, fd, reply):
+        if self.answer:
+            reply = self.answer(reply)
+        if self.watcher:
+            self.watcher(time.monotonic(), False, reply)
+        os.write(fd, reply)
+
+
+def split(payload):
+    """(code, address in bytes, what is written or how many words are read) of each command in a row."""
+    while payload:
+        code, count, address = struct.unpack(">BBI", payload[:6])
+        size = 6 + (4 * count if code == 1 else 0)
+        yield code, 4 * address, payload[6:size] if code == 1 else count
+        payload = payload[size:]

@@ -67,6 +67,9 @@ class World:
         self.wanted = wanted
         self.future = [each for each in self.future if each[0] > self.tick]
 
+    def look(self, as_columns):
+        return self.status(), self.read()
+
     def read(self):
         self.pass_time(self.step)
         due = sorted((each for each in self.future if each[0] <= self.tick), key=lambda each: each[0])

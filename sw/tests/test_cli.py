@@ -19,6 +19,7 @@ import pytest
 from litepulse import regs
 
 from .fake_board import Bridge, FakeBoard, Server
+from .terminal import in_a_terminal, surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
 ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'sw'}{os.pathsep}{ROOT}", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
@@ -288,20 +289,10 @@ def test_a_progress_bar_on_the_terminal_leaves_standard_output_alone(style, boar
 @pytest.mark.parametrize("columns", [60, 150])
 def test_a_live_picture_as_wide_as_the_terminal(columns, board):
     """While the train runs: below the table, above the bar; nothing of it stays but the last picture."""
-    terminal, other = os.openpty()
-    termios.tcsetwinsize(other, (40, columns))
     command = [*COMMAND, "--port", board.spec, "train", "--rate", "58", "--count", "200"]
-    env = {name: value for name, value in ENV.items() if name not in ("COLUMNS", "LINES")} | {"TERM": "xterm", "LC_ALL": "C.UTF-8"}
-    with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=other, stderr=subprocess.PIPE) as process:
-        os.close(other)
-        shown = bytearray()
-        with contextlib.suppress(OSError):  # the terminal's other end is closed
-            while part := os.read(terminal, 65536):
-                shown.extend(part)
-        os.close(terminal)
-        errors = process.stderr.read()
-    assert process.returncode == 0 and errors == b""
-    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in shown.decode().replace("\r", "").split("\n")]
+    shown, errors, status = in_a_terminal(columns, command, ENV)
+    assert status == 0 and errors == b""
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in shown.split("\n")]
     live = [n for n, line in enumerate(lines) if line.startswith("the last ")]
     assert live and all(" [edge − exact ideal [ns]]" in lines[n] for n in live)
     pictures = [line for line in lines if "└─" in line]
@@ -315,10 +306,9 @@ def test_the_time_left_until_the_first_launch_counts_down(verb, tmp_path):
     words = ["train", "--rate", "58", "--start", "+3600s"] if verb == "train" else ["send", str(tmp_path / "bytes"), "--at", "+3600s"]
     terminal, other = os.openpty()
     termios.tcsetwinsize(other, (40, 150))
-    env = {name: value for name, value in ENV.items() if name not in ("COLUMNS", "LINES")} | {"TERM": "xterm", "LC_ALL": "C.UTF-8"}
     with Server(FakeBoard(step=10_000_000), "tcp") as server:
         command = [*COMMAND, "--port", server.spec, *words]
-        with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=other, stderr=other) as process:
+        with subprocess.Popen(command, env=surroundings(ENV), stdin=subprocess.DEVNULL, stdout=other, stderr=other) as process:
             os.close(other)
             shown, left, told = "", [], False
             with contextlib.suppress(OSError):  # the terminal's other end is closed

@@ -4,12 +4,9 @@
 What is right is written here by hand from the standard, and read off the pins by lin_pins.py.
 """
 
-import contextlib
 import json
-import os
 import random
 import subprocess
-import termios
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +21,7 @@ from litepulse.lin.master import Request
 
 from .fake_board import FakeBoard, Server
 from .lin_pins import frames_of, header_edges, pid_of, response_edges, response_of, stimulus
+from .terminal import in_a_terminal
 from .test_lin_networks import file_of
 from .test_sim import COMMAND, ENV, HZ, pins
 
@@ -555,21 +553,6 @@ def test_requests_that_make_no_sense(words, message, capsys):
 # The table -------------------------------------------------------------------------------------------------------------------
 
 
-def in_a_terminal(columns, *words):
-    """(lines, status) of a command whose standard output is a terminal of that width."""
-    terminal, other = os.openpty()
-    termios.tcsetwinsize(other, (40, columns))
-    env = {name: value for name, value in ENV.items() if name not in ("COLUMNS", "LINES")} | {"TERM": "xterm", "LC_ALL": "C.UTF-8"}
-    with subprocess.Popen([*COMMAND, *words], env=env, stdin=subprocess.DEVNULL, stdout=other, stderr=subprocess.DEVNULL) as process:
-        os.close(other)
-        said = bytearray()
-        with contextlib.suppress(OSError):  # the terminal's other end is closed
-            while part := os.read(terminal, 65536):
-                said.extend(part)
-        os.close(terminal)
-    return said.decode().replace("\r", "").rstrip("\n").split("\n"), process.returncode
-
-
 @pytest.mark.seconds(40)
 def test_the_table_fits_the_terminal(tmp_path):
     """The words of a wide terminal, in their order, on lines that are not longer than the terminal; in a pipe a line for each frame."""
@@ -583,7 +566,8 @@ def test_the_table_fits_the_terminal(tmp_path):
     piped = subprocess.run([*COMMAND, *words, "--count", "2"], env=ENV, capture_output=True, text=True, check=False).stdout.splitlines()
     assert len([line for line in piped if "0x20" in line]) == 2 and max(map(len, piped)) > 113
     for columns in (40, 80, 160):
-        lines, _ = in_a_terminal(columns, *words, "--count", "2")
+        shown, _, _ = in_a_terminal(columns, [*COMMAND, *words, "--count", "2"], ENV)
+        lines = shown.rstrip("\n").split("\n")
         assert max(map(len, lines)) <= columns, lines
         drawn = [" ".join(lines).replace("#", "").split(), " ".join(piped).replace("#", "").split()]
         assert "".join(drawn[0]) == "".join(drawn[1])

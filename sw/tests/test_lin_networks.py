@@ -210,10 +210,12 @@ def test_the_last_slot_may_be_short(capsys):
         (["request", "--node", "Rai", "--data", "b2"], "lin22.ldf has no slave Rai; there is Rain"),
         (["master", "--schedule", "Rn"], "lin22.ldf has no schedule Rn; there is Run"),
         (["request", "--node", "Rain", "--data", "b2", "--schedule", "Rn"], "lin22.ldf has no schedule Rn; there is Run"),
+        (["request", "--nad", "1", "--data", ""], "message: 0 bytes, it has 1 to 4095"),
+        (["master", "--set", "Nothing=1"], "lin22.ldf has no signal Nothing"),
     ],
 )
 def test_names_are_looked_up_before_a_board(words, message, capsys):
-    """A name that the description does not have is named as that, also where no board is."""
+    """What the description does not have, or what does not fit it, is named as that, also where no board is."""
     verb, *options = words
     assert cli.main(["--port", "/nonexistent/port", "lin", verb, str(file_of("lin22")), *options]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == f"litepulse: {message}"

@@ -433,37 +433,53 @@ def said(capsys):
     return text.removeprefix("litepulse: ").removesuffix("\n")
 
 
+NO_SENSE = [
+    ("--node Door", "door.ldf has no slave Door; there is Window, Mirror"),
+    ("--node Body", "Body is the master of door.ldf: 'litepulse lin master' plays it"),
+    ("", "the following arguments are required: --node"),
+    ("--set Nothing=1", "door.ldf has no signal Nothing"),
+    ("--set MirrorAngle=1", "signal MirrorAngle: Mirror publishes it, not Window"),
+    ("--set WindowPlace=256", "WindowPlace: 256 does not fit its 8 bits"),
+    ("--set WindowPlace=1 --set WindowError=2", "signal WindowError: 2 is not 0 or 1"),
+    ("--space x", "space: 'x' is not a number"),
+    ("--flip-checksum WindowControl=1", "flip-checksum: Window does not answer WindowControl"),
+    ("--flip-checksum 33=1", "flip-checksum: Window does not answer identifier 0x21"),
+    ("--flip-checksum Door=1", "door.ldf has no frame Door"),
+    ("--flip-checksum 32=256", "flip-checksum: 256 does not fit a byte"),
+    ("--flip-checksum 32", "flip-checksum: '32' is not like 0x20=0x01"),
+    ("--flip-checksum 32=1 --flip-checksum 32=2", "flip-checksum: 32 is given twice"),
+    ("--flip-checksum 32=1 --flip-checksum WindowState=2", "flip-checksum: identifier 0x20 is given twice"),
+    ("--flip-checksum 32=1 --checksum 32=2", "checksum: flip-checksum of identifier 0x20 is given, too"),
+    ("--respond 0102", "response: 2 bytes are not 8"),
+    ("--respond 0x", "response: 0 bytes are not 8"),
+    ("--respond 1g", "respond: '1g' is not bytes in hexadecimal, like 4a5593e5"),
+    ("--identifier 2=01", "identifier 2 is not 1 (serial number) or 32 to 63, which are user-defined"),
+    ("--identifier 1=01", "identifier 1: 1 bytes, it has 4"),
+    ("--dump 01", "dump: 1 bytes, the answer to DataDump has 5"),
+    ("--configuration /", "/: cannot read it (Is a directory)"),
+    ("--keep", "--keep returns at once: --count and --for have nothing to count"),
+]
+
+
+@pytest.mark.parametrize("words, message", NO_SENSE)
+def test_what_makes_no_sense(words, message, capsys, board):
+    """It is named whether there is a board or not, and a board is left as it is."""
+    node = [] if not words or "--node" in words else ["--node", "Window"]
+    for port in ("/nonexistent/port", board.spec):
+        assert cli.main(["--port", port, "lin", "slave", str(LDF), *node, *words.split(), "--for", "1ms"]) == 2
+        assert said(capsys).startswith(message) and not board.armed and not board.lin
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
-        ("--node Door", "door.ldf has no slave Door; there is Window, Mirror"),
-        ("--node Body", "Body is the master of door.ldf: 'litepulse lin master' plays it"),
-        ("", "the following arguments are required: --node"),
-        ("--set Nothing=1", "door.ldf has no signal Nothing"),
-        ("--set MirrorAngle=1", "signal MirrorAngle: Mirror publishes it, not Window"),
-        ("--set WindowPlace=256", "WindowPlace: 256 does not fit its 8 bits"),
-        ("--set WindowError=2", "signal WindowError: 2 is not 0 or 1"),
         ("--space 0.002", "space: 0.002 bit times is outside 0.003 to 6710.886, what the board can do at this bit rate"),
         ("--space 1e9", "space: 1000000000 bit times is outside"),
-        ("--space x", "space: 'x' is not a number"),
         ("--baud 751k", "baud: a LIN slave needs bits of 64 cycles or more, at most 750000 baud on this board"),
-        ("--flip-checksum WindowControl=1", "flip-checksum: Window does not answer WindowControl"),
-        ("--flip-checksum 33=1", "flip-checksum: Window does not answer identifier 0x21"),
-        ("--flip-checksum Door=1", "door.ldf has no frame Door"),
-        ("--flip-checksum 32=256", "flip-checksum: 256 does not fit a byte"),
-        ("--flip-checksum 32", "flip-checksum: '32' is not like 0x20=0x01"),
-        ("--flip-checksum 32=1 --flip-checksum 32=2", "flip-checksum: 32 is given twice"),
-        ("--flip-checksum 32=1 --flip-checksum WindowState=2", "flip-checksum: identifier 0x20 is given twice"),
-        ("--flip-checksum 32=1 --checksum 32=2", "checksum: flip-checksum of identifier 0x20 is given, too"),
-        ("--respond 0102", "response: 2 bytes are not 8"),
-        ("--respond 0x", "response: 0 bytes are not 8"),
-        ("--respond 1g", "respond: '1g' is not bytes in hexadecimal, like 4a5593e5"),
-        ("--keep", "--keep returns at once: --count and --for have nothing to count"),
     ],
 )
-def test_what_makes_no_sense(words, message, capsys, board):
-    node = [] if not words or "--node" in words else ["--node", "Window"]
-    assert cli.main(["--port", board.spec, "lin", "slave", str(LDF), *node, *words.split(), "--for", "1ms"]) == 2
+def test_what_the_board_cannot_do(words, message, capsys, board):
+    assert cli.main(["--port", board.spec, "lin", "slave", str(LDF), "--node", "Window", *words.split(), "--for", "1ms"]) == 2
     assert said(capsys).startswith(message) and not board.armed and not board.lin
 
 

@@ -76,7 +76,10 @@ class Source:
 
     def status(self):
         running = self.begun and not self.over
-        return Status(running, False, True, True, False, BATCH)
+        return Status(running, False, True, True, False, BATCH, (False,) * 4 + (True,))
+
+    def look(self, as_columns):
+        return self.status(), self.read()
 
     def read(self):
         events, received = [], []

@@ -3,12 +3,15 @@
 
 import io
 import json
+import os
+import threading
+import tracemalloc
 from fractions import Fraction
 from math import floor
 
 import pytest
 
-from litepulse import output, plot, termplot
+from litepulse import output, plot, result_file, termplot
 from litepulse.errors import BadInput
 
 PERIOD = Fraction(24_000_000, 29)
@@ -260,3 +263,92 @@ def test_live_picture():
     assert narrow[0].startswith(f"the last {2 * (50 - 12)}  ") and "9999" in narrow[-1] and "40" in narrow[1]
     rolling.add(10_000, 500)
     assert "500" in rolling.lines(50)[1]
+
+
+# Long results -----------------------------------------------------------------------------------------------------------------
+
+
+def write_result(path, kind, count):
+    """A file of `count` edges, pulses or launches; one interval in the middle is out of the ordinary."""
+    ticks, tick = [], 1000
+    for n in range(count):
+        tick += 48_000 + (n * 7919) % 5 + (9_000 if n == count // 2 else 0)
+        ticks.append(tick)
+    head = {"backend": "sim", "simulated": True, "tick_hz": "48000000"}
+    if kind == "capture":
+        value = {"command": "capture", **head, "edges": [{"tick": tick, "channel": "0", "level": n & 1} for n, tick in enumerate(ticks)]}
+    elif kind == "send":
+        value = {"command": "send", **head, "launched": [{"n": n, "tick": tick, "wanted": 48_002 * n} for n, tick in enumerate(ticks)]}
+    elif kind == "train":
+        value = train(count)
+        value["launched"][count // 2] += 9_000
+    else:
+        rows = (f"{tick},{(tick - before) / 48_000:.6f}" for before, tick in zip(ticks, ticks[1:]))
+        path.write_text("\n".join([f"tick,dt_ms\n{ticks[0]},", *rows]) + "\n")
+        return
+    path.write_text(json.dumps(value, indent=1 if kind == "send" else None))
+
+
+KINDS = ["capture", "send", "train", "csv"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_long_result_needs_no_more_memory(kind, tmp_path, monkeypatch):
+    """Ten times as many events, the same memory, and what is out of the ordinary is drawn."""
+    monkeypatch.setattr(plot, "MOST", 200)
+    monkeypatch.setattr(result_file, "IN_MEMORY", 200)
+    monkeypatch.setattr(result_file, "_PIECE", 2000)
+    needed, worst = [], []
+    for count in (3000, 30_000):
+        write_result(tmp_path / "file", kind, count)
+        tracemalloc.start()
+        try:
+            series = plot.load(tmp_path / "file")
+            plot.text(series, 80)
+            needed.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+        assert f"{count - (kind in ('capture', 'csv')):,} " in series.note and "drawn, all extremes among them" in series.note
+        assert series.title.startswith(f"{count} ") and 200 <= len(series.x) <= 600
+        assert list(series.x) == sorted(series.x) and len(set(series.x)) == len(series.x)
+        values = series.intervals_ns if kind == "train" else series.y
+        worst.append(max(values))
+        assert worst[-1] > 9_000 * 1000 / 48 * 0.99
+    assert needed[1] < 1.2 * needed[0], needed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_long_result_is_read_as_a_short_one(kind, tmp_path, monkeypatch):
+    """The list stays in the file, or is in memory: the same numbers."""
+    write_result(tmp_path / "file", kind, 1000)
+    whole = plot.load(tmp_path / "file")
+    for most in (0, 999):
+        monkeypatch.setattr(result_file, "IN_MEMORY", most)
+        monkeypatch.setattr(result_file, "_PIECE", 37)
+        assert plot.load(tmp_path / "file") == whole
+
+
+def test_a_sample_is_like_the_whole():
+    """Of a train whose ticks repeat every second pulse both kinds are drawn, as often."""
+    thinned = plot.Thinned()
+    for n in range(16 * plot.MOST):
+        thinned.add(n, n % 2)
+    share = sum(thinned.samples()) / len(thinned.samples())
+    assert 0.48 < share < 0.52 and thinned.count == 16 * plot.MOST
+
+
+def test_a_pipe_is_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text(json.dumps(train(10))))
+    writer.start()
+    assert plot.load(tmp_path / "pipe").title.startswith("10 pulses")
+    writer.join()
+
+
+@pytest.mark.parametrize("cut", [1, 20, 40, 200, -30, -3])
+def test_json_that_is_cut(cut, tmp_path, monkeypatch):
+    monkeypatch.setattr(result_file, "IN_MEMORY", 3)
+    monkeypatch.setattr(result_file, "_PIECE", 50)
+    (tmp_path / "file").write_text(json.dumps(train(30))[:cut])
+    with pytest.raises(BadInput, match="it is not complete JSON"):
+        plot.load(tmp_path / "file")

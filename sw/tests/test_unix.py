@@ -185,6 +185,29 @@ def test_a_signal_to_a_verb_that_ends(verb, after, number, board, words):
     assert board.train is None and not board.armed and not board.queue
 
 
+INTERRUPTED_WHILE_LOADING = """
+import os, signal, sys, weakref
+from litepulse.entry import main
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "litepulse.commands.train":
+            thing = Finder()
+            end = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGINT))
+            del thing
+
+sys.meta_path.insert(0, Finder())
+sys.exit(main(["train", "--help"]))
+"""
+
+
+def test_a_signal_behind_an_import():
+    """The interpreter drops what is raised where it cleans up behind an import; a command must not go on as if nothing had come."""
+    command = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING]
+    done = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
 def await_python(process):
     """Until the interpreter loads what the command needs: before that a signal is the interpreter's."""
     end = time.monotonic() + 20

@@ -184,8 +184,9 @@ struct litepulse_ring_state {
  * With LITEPULSE_RING_PACKED, since version 5, received bytes that follow each other within 65535
  * ticks may come as a run: an event LITEPULSE_KIND_RUN, with the tick of the first, and behind it
  * the bytes, four (LITEPULSE_RUN_PER_EVENT) in the place of an event, the last places filled up.
- * Others come as LITEPULSE_KIND_RX: a byte alone, and all while somebody else receives bytes, too.
- * .watermark counts places then.
+ * Others come as LITEPULSE_KIND_RX: a byte alone, the first ones after a subscription or a loss,
+ * and all while somebody else receives bytes, too. A run is taken whole before @tail of the state
+ * moves; .watermark counts places.
  */
 #define LITEPULSE_RING_PACKED 0x1 /* received bytes may come as runs */
 
@@ -243,8 +244,7 @@ struct litepulse_launch {
  * @session: named when the driver came; another one: the board was reset
  * @phc: number of its /dev/ptp, or -1
  * @tty: number of its /dev/ttyPULSE, or -1
- * @lin_entries: LIN identifiers below it can be answered by the core; 0: it is no LIN slave. Here
- *	and below: since version 2 of the interface, 0 before
+ * @lin_entries: LIN identifiers below it can be answered by the core; 0: none; since version 2
  * @reserved: 0
  */
 struct litepulse_info {
@@ -577,10 +577,15 @@ struct litepulse_lin_entry {
  * struct litepulse_status - what is going on
  * @flags: LITEPULSE_STATUS_*
  * @launch_free: timed launches that can be written without waiting
+ * @inputs: bit c: what is on the pin of input c, some cycles of the bus ago. Here and below: since
+ *	version 5
+ * @rx: 0 or 1: the same of rx. Neither the glitch filter nor TIOCM_LOOP changes what is on a pin
  */
 struct litepulse_status {
 	__u32 flags;
 	__u32 launch_free;
+	__u32 inputs;
+	__u32 rx;
 };
 
 /**

@@ -59,6 +59,10 @@ static bool unreachable;
 module_param(unreachable, bool, 0644);
 MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
 
+static unsigned int levels = 1 << 4;
+module_param(levels, uint, 0644);
+MODULE_PARM_DESC(levels, "of the pins: bit c of input c, bit 4 of rx");
+
 static unsigned int rs485_ms;
 module_param(rs485_ms, uint, 0444);
 MODULE_PARM_DESC(rs485_ms, "the firmware wants RS-485 with this lead and lag; 0: it does not");
@@ -426,7 +430,8 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) |
 				(b->train && !hide_train ? LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK : 0) |
 				(b->armed ? LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK : 0) |
-				(line_is_free(b, tick_of(b)) ? 0 : LITEPULSE_CSR_STATUS_LINE_BUSY_MASK);
+				(line_is_free(b, tick_of(b)) ? 0 : LITEPULSE_CSR_STATUS_LINE_BUSY_MASK) |
+				levels << LITEPULSE_CSR_STATUS_LEVELS_SHIFT;
 			break;
 		default:
 			*words = 0;
@@ -709,6 +714,35 @@ static int flood_set(const char *value, const struct kernel_param *parameter)
 
 static const struct kernel_param_ops flood_ops = { .set = flood_set };
 module_param_cb(flood, &flood_ops, NULL, 0200);
+
+/*
+ * Writing "COUNT GAP" to this parameter makes board 0 receive a row of bytes 0, 1, 2 ..., one every GAP ticks, the last of them now. Every
+ * third was sent by somebody else at the same time.
+ */
+static int row_set(const char *value, const struct kernel_param *parameter)
+{
+	struct board *b = &all[0];
+	unsigned int count, gap, i;
+	unsigned long flags;
+	u64 tick;
+
+	if (sscanf(value, "%u %u", &count, &gap) != 2 || count > BYTES)
+		return -EINVAL;
+	spin_lock_irqsave(&b->lock, flags);
+	tick = tick_of(b) - (u64)gap * count;
+	for (i = 0; i < count && b->byte_count < BYTES; i++) {
+		u32 *words = b->bytes[b->byte_count++];
+
+		tick += gap;
+		words[0] = lower_32_bits(tick);
+		words[1] = (u32)(upper_32_bits(tick) & 0xffff) << 16 | (i % 3 ? 0 : LITEPULSE_RX_NOISE << 9) | (i & 0xff);
+	}
+	spin_unlock_irqrestore(&b->lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops row_ops = { .set = row_set };
+module_param_cb(row, &row_ops, NULL, 0200);
 
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)

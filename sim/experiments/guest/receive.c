@@ -3,7 +3,7 @@
  * Reads bytes that come in a row, and says how often it had to, what the CPU had left, and how well it knows when they came.
  *
  *	receive chardev BAUD BYTES LOAD WATERMARK TIMEOUT_US	LitePulse: bytes with their ticks, by read()
- *	receive ring BAUD BYTES LOAD WATERMARK TIMEOUT_US	the same by the ring of a file
+ *	receive ring BAUD BYTES LOAD WATERMARK TIMEOUT_US	the same by a packed ring
  *	receive tty TTY BAUD BYTES LOAD				any tty: bytes; the time of a byte is when read() returned
  *
  * LOAD: see load.h. Each return of read(), and of poll() for a ring, is marked by a store to the console's register, which the simulator
@@ -24,6 +24,7 @@
 
 #define HZ	50000000ull
 #define MOST	49152	/* bytes */
+#define PLACES	16384	/* of the ring */
 
 static uint16_t sizes[MOST];
 static long got, wrong, reads;
@@ -141,7 +142,7 @@ static void case_ring(char **argv)
 	rate = strtoul(argv[0], NULL, 0);
 	close(open_tty("/dev/ttyPULSE0", argv[0]));
 	begin(argv[2]);
-	ring_open_packed(&ring, fd, 8192);
+	ring_open_packed(&ring, fd, PLACES);
 	subscribe_bytes(fd, argv, 0);
 	since = wait_for(bytes, argv[0]);
 	while (got + lost < bytes && poll(&p, 1, -1) == 1) {

@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/spinlock.h>
+#include <linux/version.h>
 #include <linux/workqueue.h>
 
 #include "litepulse_consumer.h"
@@ -172,3 +173,8 @@ module_platform_driver(echo_driver);
 
 MODULE_DESCRIPTION("Answers edges from the interrupt, for a measurement");
 MODULE_LICENSE("Dual BSD/GPL");
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+MODULE_IMPORT_NS("LITEPULSE");
+#else
+MODULE_IMPORT_NS(LITEPULSE);
+#endif

@@ -8,10 +8,11 @@
  *	send=FRAME		as of cansend(1)
  *	at=MS, at=+MS		what is sent next begins so long after now, or after the last one so sent, by the PTP clock
  *	cyclic=N,MS,FRAME	CAN_BCM sends it N times, every MS milliseconds
+ *	reply=FRAME		CAN_BCM sends it at each header of its identifier
  *	load=KIND		another process, see load.h
  *	go			the stimulus may go on
- *	wait=MS			tells frames, `frame ID HEX NS`, and bytes on the line, `byte TICK NS HEX FLAGS`, as they come,
- *				until none has come for so long
+ *	wait=MS[,N]		tells frames, `frame ID HEX NS`, and bytes on the line, `byte TICK NS HEX FLAGS`, as they come,
+ *				until none has come for so long, but not before N responses have, or reports that there was none
  *	halt=MS			halts the machine for so long (litepulse_halt)
  */
 #include <linux/can/bcm.h>
@@ -32,34 +33,44 @@ static unsigned long long ptp_now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void tell_until_silent(int can, int pulse, int ms)
+static void tell_until_silent(int can, int pulse, int ms, long responses)
 {
 	struct pollfd files[2] = { { .fd = can, .events = POLLIN }, { .fd = pulse, .events = POLLIN } };
 
-	while (poll(files, 2, ms) > 0) {
+	while (poll(files, 2, responses > 0 ? -1 : ms) > 0) {
 		if (files[0].revents & POLLIN)
-			lin_print(can);
+			responses -= !(lin_print(can) & (CAN_RTR_FLAG | CAN_ERR_FLAG));
 		if (files[1].revents & POLLIN)
 			lin_print_bytes(pulse);
 	}
 }
 
-static void send_cyclic(long count, long ms, struct can_frame frame)
+/* What CAN_BCM does for a file ends with it: it stays open. */
+static void broadcast(struct bcm_msg_head head, struct can_frame frame)
 {
-	static int fd = -1;	/* what is sent ends with the file */
 	struct sockaddr_can address = { .can_family = AF_CAN, .can_ifindex = lin_index() };
+	int fd = socket(PF_CAN, SOCK_DGRAM | SOCK_CLOEXEC, CAN_BCM);
 	struct {
 		struct bcm_msg_head head;
 		struct can_frame frame;
-	} message = {
-		.head = { .opcode = TX_SETUP, .flags = SETTIMER | STARTTIMER, .count = count, .can_id = frame.can_id, .nframes = 1 },
-		.frame = frame,
-	};
+	} message = { .head = head, .frame = frame };
 
-	message.head.ival1.tv_usec = 1000 * ms;
-	fd = socket(PF_CAN, SOCK_DGRAM | SOCK_CLOEXEC, CAN_BCM);
+	message.head.nframes = 1;
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) || write(fd, &message, sizeof(message)) != sizeof(message))
 		die("CAN_BCM");
+}
+
+static void send_cyclic(long count, long ms, struct can_frame frame)
+{
+	struct bcm_msg_head head = { .opcode = TX_SETUP, .flags = SETTIMER | STARTTIMER, .count = count, .can_id = frame.can_id };
+
+	head.ival1.tv_usec = 1000 * ms;
+	broadcast(head, frame);
+}
+
+static void reply(struct can_frame frame)
+{
+	broadcast((struct bcm_msg_head){ .opcode = RX_SETUP, .flags = RX_RTR_FRAME, .can_id = frame.can_id | CAN_RTR_FLAG }, frame);
 }
 
 static struct can_frame parsed(const char *text)
@@ -101,12 +112,16 @@ int main(int argc, char **argv)
 			long count = strtol(value, &at, 10), ms = strtol(at + 1, &at, 10);
 
 			send_cyclic(count, ms, parsed(at + 1));
+		} else if (!strcmp(name, "reply")) {
+			reply(parsed(value));
 		} else if (!strcmp(name, "load")) {
 			load(value);
 		} else if (!strcmp(name, "go")) {
 			ready("go");
 		} else if (!strcmp(name, "wait")) {
-			tell_until_silent(can, pulse, atoi(value));
+			int ms = strtol(value, &at, 10);
+
+			tell_until_silent(can, pulse, ms, *at ? atol(at + 1) : 0);
 		} else if (!strcmp(name, "halt")) {
 			halt(value);
 		} else {

@@ -112,11 +112,11 @@ def connect_port(
             return BusBackend(server, REMOTE, port, False, [server.close, owner.release], places=where, clock=clock)
         bus = open_port(port, port_baud)
 
-        def raise_baud(device: Device) -> None:
+        def prepare(device: Device) -> None:
             bus.rate_register = device.bridge_place
             bus.raise_to(bridge_baud)
 
-        return BusBackend(bus, UARTBONE, port, False, [bus.close, owner.release], places=where, identified=raise_baud, clock=clock)
+        return BusBackend(bus, UARTBONE, port, False, [bus.close, owner.release], places=where, identified=prepare, clock=clock)
     except BaseException:
         owner.release()
         raise

@@ -38,6 +38,7 @@ from litepulse.backends.interface import (
     TrainChange,
     TrainSettings,
     Wanted,
+    pin_levels,
 )
 from litepulse.backends.wallclock import WallClock
 from litepulse.columns import EdgeRecords
@@ -210,6 +211,7 @@ class Driver:
             not status.flags & abi.STATUS_QUEUE,
             busy,
             status.launch_free,
+            pin_levels(status.inputs | status.rx << self.identity.inputs, self.identity.inputs),
         )
 
     def now(self) -> int:
@@ -354,6 +356,10 @@ class Driver:
         if event.kind == "tx":
             length = {"train": self._train_length, "responder": self._answer_length}.get(event.source, length)
             self._busy_until = max(self._busy_until, event.tick + length)
+
+    def look(self, as_columns: bool = False) -> tuple[Status, Batch]:
+        """See Backend."""
+        return self.status(), self.read(as_columns)
 
     def read(self, as_columns: bool = False) -> Batch:
         """See Backend."""

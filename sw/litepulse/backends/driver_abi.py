@@ -342,9 +342,11 @@ class LinEntry(Record):
 class Status(Record):
     """struct litepulse_status"""
 
-    layout: ClassVar[Struct] = Struct("=II")
+    layout: ClassVar[Struct] = Struct("=IIII")
     flags: int = 0
     launch_free: int = 0
+    inputs: int = 0
+    rx: int = 0
 
 
 @dataclass

@@ -58,6 +58,12 @@ class Status:
     queue_idle: bool
     line_busy: bool
     launch_free: int  # timed launches that find room
+    levels: tuple[bool, ...]  # of the pins, some cycles ago: input c at c, rx behind the last one
+
+
+def pin_levels(word: int, inputs: int) -> tuple[bool, ...]:
+    """Status.levels from a word that has them as bits, input 0 lowest."""
+    return tuple(bool(word >> channel & 1) for channel in range(inputs + 1))
 
 
 @dataclass(frozen=True)
@@ -178,6 +184,10 @@ class Backend(Protocol):
 
     def read(self, as_columns: bool = False) -> Batch:
         """What came since the last call; does not wait. as_columns: edges as Batch.edges, as far as that goes; needs NumPy."""
+        ...
+
+    def look(self, as_columns: bool = False) -> tuple[Status, Batch]:
+        """status(), then read()."""
         ...
 
     def wait(self, seconds: float) -> None:

@@ -34,6 +34,7 @@ from litepulse.backends.interface import (
     TrainChange,
     TrainSettings,
     Wanted,
+    pin_levels,
 )
 from litepulse.backends.places import CANDIDATES, Places
 from litepulse.backends.wallclock import HOST_CLOCKS, WallClock
@@ -55,6 +56,7 @@ _LATE_SECONDS = WATCHDOG_SECONDS - 0.1  # the two clocks differ by less
 _TOUCH_SECONDS = 1.0  # much less than WATCHDOG_SECONDS
 _COMMANDS = {"command", "train_command", "resp_arm"}  # not written twice
 _UNKNOWN = "reason 0"  # the record that had it was lost
+_MUCH = 32  # records that are acknowledged at once, not only with the next look
 _ROUNDS = 3  # that free what is ready: the second also frees the record of losses that stands before the first
 _DECISION_CYCLES = 1000  # in so many it is recorded whether a change came in time, if that can be known at once
 
@@ -101,6 +103,7 @@ class Words:
     queue_idle: int
     line_busy: int
     rx_busy: int
+    levels: int
 
     @property
     def configs_answered(self) -> int:
@@ -121,7 +124,7 @@ class Stream:
         self.untold = 0  # lost records no OVERFLOW record has told of yet
         self.expected: int | None = None  # position the stream must have if nothing went wrong
         self._hint = 8
-        self._most = max(1, (device.bus.burst - regs.HEADER_WORDS) // decoder.words)
+        self._owed: list[tuple[int, list[int]]] = []  # the acknowledgement that leaves with the next request, in a frame
 
     @property
     def lost(self) -> int:
@@ -133,27 +136,48 @@ class Stream:
         """`lost` is a lower bound: a count of the board has stopped, or stands where it stops."""
         return self.decoder.at_least or self.untold >= regs.LOST_STOP
 
-    def _fetch(self, count: int) -> tuple[Header, list[int]]:
-        """The header, and the words of up to `count` records that are ready."""
-        words = self.device.read_window(self.base, regs.HEADER_WORDS + count * self.decoder.words)
+    @property
+    def _most(self) -> int:
+        """Records that one transaction brings at most."""
+        return max(1, (self.device.most_words - regs.HEADER_WORDS) // self.decoder.words)
+
+    def question(self, count: int | None = None) -> tuple[int, int]:
+        """(offset, words) of the header and `count` records; None: as many as there may be."""
+        count = min(self._hint, self._most) if count is None else count
+        return self.base, regs.HEADER_WORDS + count * self.decoder.words
+
+    def owed(self) -> list[tuple[int, list[int]]]:
+        """[(offset, words)] to be written with the next request."""
+        owed, self._owed = self._owed, []
+        return owed
+
+    def _fetch(self, count: int | None = None) -> list[int]:
+        """The words of question()."""
+        return self.device.acknowledge(self.owed(), [self.question(count)])[0]
+
+    def _split(self, words: list[int]) -> tuple[Header, list[int]]:
+        """The header, and the words of those records that are ready."""
         header = Header.decode(words)
-        end = regs.HEADER_WORDS + min(header.ready, count) * self.decoder.words
+        end = regs.HEADER_WORDS + header.ready * self.decoder.words
         return header, words[regs.HEADER_WORDS : end]
 
-    def drain(self) -> list[Event | RxByte | Lost]:
+    def drain(self, first: list[int] | None = None) -> list[Event | RxByte | Lost]:
         """What is ready now, acknowledged: a list of records and Losts. All that happened before `known` is in it, or in an earlier one.
 
         What comes while it is read waits for the next call: else this one would not end where more comes than can be read.
+        first: the answer to question(), if it is here already.
         """
-        return self.decode(self.parts())
+        return self.decode(self.parts(first))
 
-    def decode(self, parts: Iterable[tuple[Sequence[int], int]]) -> list[Event | RxByte | Lost]:
-        """What the records of parts() say, each part decoded as it comes."""
+    def decode(
+        self, parts: Iterable[tuple[Sequence[int], int]], decoder: EventStream | ReceiveStream | None = None
+    ) -> list[Event | RxByte | Lost]:
+        """What the records of parts() say, each part decoded as it comes. decoder: instead of the one of this reader."""
+        decoder = decoder or self.decoder
         found: list[Event | RxByte | Lost] = []
-        width = self.decoder.words
         for words, tick in parts:
-            for start in range(0, len(words), width):
-                found += self.decoder.feed(words[start : start + width], tick)
+            for start in range(0, len(words), decoder.words):
+                found += decoder.feed(words[start : start + decoder.words], tick)
         return found
 
     def decode_edges(self, parts: Iterable[tuple[Sequence[int], int]]) -> EdgeRecords | None:
@@ -161,9 +185,12 @@ class Stream:
         assert isinstance(self.decoder, EventStream)
         return columns.of_words(list(itertools.chain.from_iterable(words for words, _ in parts)), self.decoder)
 
-    def parts(self) -> Generator[tuple[list[int], int]]:
-        """Reads and acknowledges what is ready now: the words of new records, and the tick of the header before them, burst by burst."""
-        header, words = self._fetch(min(self._hint, self._most))
+    def parts(self, first: list[int] | None = None) -> Generator[tuple[list[int], int]]:
+        """Reads and acknowledges what is ready now: the words of new records, and the tick of the header before them, burst by burst.
+
+        first: as drain().
+        """
+        header, words = self._split(self._fetch() if first is None else first)
         self.known = header.tick
         self._hint = max(8, min(self._most, header.ready + header.ready // 2))
         left = header.ready - self._read_before(header)
@@ -172,13 +199,15 @@ class Stream:
             fresh, new = self._take(header, words)
             yield fresh, header.tick
             if left <= new:
+                if self._owed and header.ready >= _MUCH:  # the board gets room again while these are decoded
+                    self.device.acknowledge(self.owed(), ())
                 return
             left -= new
             if not new:
                 vain += 1
                 if vain > self.depth // self._most + 2:
                     raise TransportError(f"{self.device.name}: the board does not take the acknowledgement of its records")
-            header, words = self._fetch(min(left, self._most) if new else self._most)
+            header, words = self._split(self._fetch(min(left, self._most) if new else self._most))
 
     def _read_before(self, header: Header) -> int:
         """Records that are ready once more, because our last acknowledgement got lost."""
@@ -204,35 +233,35 @@ class Stream:
         """What is ready, decoded apart, without taking it: for a program that is not the reader of this stream."""
         attempts = 10
         while True:
-            header, _ = self._fetch(0)
+            header, _ = self._split(self._fetch(0))
             words: list[int] = []
             if header.ready:
                 words = self.device.read_window(self.base + 4 * regs.HEADER_WORDS, header.ready * self.decoder.words)
             attempts -= 1
-            if not attempts or self._fetch(0)[0].position == header.position:
+            if not attempts or self._split(self._fetch(0))[0].position == header.position:
                 break  # nobody took records meanwhile, so they all lay still
-        decoder = type(self.decoder)()
-        found: list[Event | RxByte | Lost] = []
-        for i in range(0, len(words), decoder.words):
-            found += decoder.feed(words[i : i + decoder.words], header.tick)
-        return header, found
+        return header, self.decode([(words, header.tick)], type(self.decoder)())
 
     def discard(self) -> bool:
         """Frees everything that is ready and forgets old losses; what comes next is ours. False: records keep coming meanwhile."""
-        header, _ = self._fetch(0)
+        header, _ = self._split(self._fetch(0))
         position = header.position
         for _ in range(_ROUNDS):
             if not header.ready:
                 break
             self._acknowledge(header.position, header.ready)
             position = (header.position + header.ready) & 0xFFFF
-            header, _ = self._fetch(0)
+            header, _ = self._split(self._fetch(0))
         self.decoder = type(self.decoder)()
         self.tick, self.expected = header.tick, header.position if not header.ready else position
         return not header.ready
 
     def _acknowledge(self, position: int, count: int) -> None:
-        self.device.write_window(self.base, [count | (position & 0x7FFF) << 16 | 1 << 31])
+        word = count | (position & 0x7FFF) << 16 | 1 << 31
+        if self.device.framed:  # alone it would cost as much time as a look
+            self._owed = [(self.base, [word])]
+        else:
+            self.device.write_window(self.base, [word])
 
 
 class Device:
@@ -275,9 +304,51 @@ class Device:
         """Writes words of the window."""
         self.bus.write(self._window + offset, words)
 
+    @property
+    def framed(self) -> bool:
+        """Whether several reads and writes are one transaction, which is answered."""
+        return getattr(self.bus, "framed", False)
+
+    @property
+    def most_words(self) -> int:
+        """Words that one transaction brings at most."""
+        return getattr(self.bus, "most_words", self.bus.burst)
+
+    def acknowledge(self, owed: Iterable[tuple[int, Sequence[int]]], reads: Sequence[tuple[int, int]]) -> list[list[int]]:
+        """Writes what streams owe [(offset, words)], then reads [(offset, count)]; in one transaction if the bridge has frames."""
+        writes = [(self._window + offset, words) for offset, words in owed]
+        return self._exchange(writes, [(self._window + offset, count) for offset, count in reads], True)
+
+    def _exchange(
+        self, writes: Sequence[tuple[int, Sequence[int]]], reads: Sequence[tuple[int, int]], guarded: bool = False
+    ) -> list[list[int]]:
+        """Writes [(address, words)], then reads [(address, count)]. guarded: see UARTBone.together()."""
+        together = getattr(self.bus, "together", None)
+        if together is not None:
+            return together(writes, reads, guarded)
+        for address, words in writes:
+            self.bus.write(address, words)
+        return [self.bus.read(address, count) for address, count in reads]
+
+    def _written(self, writes: list[tuple[int, Sequence[int]]]) -> Words:
+        """Writes [(offset, words)] of the window; the Words behind that, as read_status()."""
+        (words,) = self._exchange([(self._window + offset, words) for offset, words in writes], [self._status_question])
+        return self._status_of(words)
+
+    @property
+    def _status_question(self) -> tuple[int, int]:
+        """(address, words) of what read_status() reads."""
+        first = CSRS["session"].index
+        return self._csr + 4 * first, CSRS["status"].index - first + 1
+
     def read_status(self) -> Words:
         """The Words, and the proof that the board has not restarted since the first contact."""
-        words = self.read_csrs("session", "status")
+        return self._status_of(self.bus.read(*self._status_question))
+
+    def _status_of(self, read: list[int]) -> Words:
+        """As read_status(), from what was read."""
+        first = CSRS["session"].index
+        words = {r.name: read[r.index - first] for r in CSRS.values() if 0 <= r.index - first < len(read)}
         free, launches = unpack(CSRS["free"], words["free"]), unpack(CSRS["launches"], words["launches"])
         configs = unpack(CSRS["configs"], words["configs"])
         session = unpack(CSRS["session"], words["session"])
@@ -392,11 +463,13 @@ class Device:
                 # Our name must not come back to a board that lost it: a look at the window begins the board's count again, so that what
                 # the status then says is still true when the write arrives.
                 begun = boottime()
-                self.events_now()
+                tick = self.events_now()
                 status = self.read_status()
                 if (status.limit, status.keep) == (limit, int(keep)):
                     return
                 self.write_csr("session", pack(CSRS["session"], session=status.session, limit=limit, keep=int(keep)))
+                if self.framed and self.events_now() < tick:  # the write was repeated, and the board was reset meanwhile
+                    self._give_up_session()
                 if status.limit and not status.keep and boottime() - begun > _LATE_SECONDS:
                     self._give_up_session()
         status = self.read_status()
@@ -433,9 +506,8 @@ class Device:
         for _ in range(3 if repeatable else 1):
             with self.bus.hold():  # the answers are counted, so they must all be ours
                 before = self.read_status()
-                for index, values in bursts:
-                    self.write_window(CONFIG_BASE + 4 * index, values)
-                status = self._await_answers(before, len(words))
+                status = self._written([(CONFIG_BASE + 4 * index, values) for index, values in bursts])
+                status = self._await_answers(before, status, len(words))
             if status is not None:
                 break
         else:
@@ -445,15 +517,15 @@ class Device:
             raise Refused(f"the core refused {refused} of these settings: {', '.join(name for name, _ in words)}")
         return status
 
-    def _await_answers(self, before: Words, count: int) -> Words | None:
-        """The Words once `count` more words are answered, None if they are not in time."""
+    def _await_answers(self, before: Words, status: Words, count: int) -> Words | None:
+        """The Words once `count` more words are answered, None if they are not in time. status: those of now."""
         end = time.monotonic() + ANSWER_TIMEOUT
         while True:
-            status = self.read_status()
             if (status.configs_answered - before.configs_answered) & 0xFF >= count and not status.config_busy:
                 return status
             if time.monotonic() > end:
                 return None
+            status = self.read_status()
 
     def config_words(self, first: str, last: str) -> dict[str, int]:
         """{name: word} as last written, read back in one burst."""
@@ -583,21 +655,25 @@ class Device:
         entries = [(tick, tag, self._mapped(launch)) for tick, tag, launch in entries]
         most = max(1, self.bus.burst // 4)
         for start in range(0, len(entries), most):
-            part = entries[start : start + most]
-            before = self.read_status()
-            self.write_window(regs.REGIONS["LAUNCH"][0], [w for tick, tag, launch in part for w in launch.entry(tick, tag)])
-            end = time.monotonic() + ANSWER_TIMEOUT
-            while True:
-                status = self.read_status()
-                accepted = (status.launches_accepted - before.launches_accepted) & 0xFF
-                refused = (status.launches_refused - before.launches_refused) & 0xFF
-                if refused:
-                    raise Refused(f"the launch queue was full: {refused} launches dropped")
-                if accepted == len(part):
-                    break
-                if time.monotonic() > end:
-                    raise TransportError(f"{self.name}: {len(part) - accepted} of {len(part)} launches did not arrive")
+            with self.bus.hold():  # what is accepted is counted, so it must all be ours
+                self._commit(entries[start : start + most])
         return len(entries)
+
+    def _commit(self, entries: Sequence[tuple[int, int, Launch]]) -> None:
+        """As launch(), those that fit one burst."""
+        before = self.read_status()
+        status = self._written([(regs.REGIONS["LAUNCH"][0], [w for tick, tag, launch in entries for w in launch.entry(tick, tag)])])
+        end = time.monotonic() + ANSWER_TIMEOUT
+        while True:
+            accepted = (status.launches_accepted - before.launches_accepted) & 0xFF
+            refused = (status.launches_refused - before.launches_refused) & 0xFF
+            if refused:
+                raise Refused(f"the launch queue was full: {refused} launches dropped")
+            if accepted == len(entries):
+                return
+            if time.monotonic() > end:
+                raise TransportError(f"{self.name}: {len(entries) - accepted} of {len(entries)} launches did not arrive")
+            status = self.read_status()
 
     # Responder ---------------------------------------------------------------------------------------------------------
 
@@ -616,7 +692,9 @@ class Device:
 
     def status(self) -> Status:
         """See Backend."""
-        words = self.read_status()
+        return self._status(self.read_status())
+
+    def _status(self, words: Words) -> Status:
         return Status(
             bool(words.train_running),
             bool(words.train_change_pending),
@@ -624,6 +702,7 @@ class Device:
             bool(words.queue_idle),
             bool(words.line_busy),
             words.launch_free,
+            pin_levels(words.levels, self.identity.inputs),
         )
 
     def now(self) -> int:
@@ -671,12 +750,26 @@ class Device:
             word = pack(CONFIG["filter"], enable=wanted.filtered | bit, length=was)
         return word
 
+    def look(self, as_columns: bool = False) -> tuple[Status, Batch]:
+        """See Backend."""
+        if not self.framed:
+            return self.status(), self.read(as_columns)
+        streams = [self.events, self.received] if self._wants_bytes else [self.events]
+        with self.bus.hold():
+            writes = [(self._window + offset, words) for stream in streams for offset, words in stream.owed()]
+            windows = [(self._window + offset, count) for offset, count in (stream.question() for stream in streams)]
+            status, *first = self._exchange(writes, [self._status_question, *windows], True)
+            return self._status(self._status_of(status)), self._read(as_columns, *first)
+
     def read(self, as_columns: bool = False) -> Batch:
         """See Backend."""
-        parts = list(self.events.parts())
-        received = self.received.drain()
-        if not self._wants_bytes:  # a responder needs the receiver on, nobody else does
-            received = []
+        return self._read(as_columns)
+
+    def _read(self, as_columns: bool, events: list[int] | None = None, bytes_: list[int] | None = None) -> Batch:
+        """As read(); events, bytes_: of each stream what Stream.drain() calls `first`."""
+        parts = list(self.events.parts(events))
+        # A responder needs the receiver on, nobody else does: what it received is no program's, and stays there.
+        received = self.received.drain(bytes_) if self._wants_bytes else []
         edges = self.events.decode_edges(parts) if as_columns and not received and self.wall_clock is None else None
         batch = Batch(
             self.events.known,
@@ -751,14 +844,17 @@ class Device:
     def transmit(self, data: bytes) -> int:
         """See Backend."""
         self._mine.add("bytes")
-        part = data[: self.read_status().tx_free]
-        base = regs.REGIONS["TX"][0]
-        whole = len(part) // 4 * 4
-        for start in range(0, whole, 4 * TRANSMIT_WORDS):
-            words = [int.from_bytes(part[i : i + 4], "little") for i in range(start, min(start + 4 * TRANSMIT_WORDS, whole), 4)]
-            self.write_window(base + 3 * regs.TX_PART_SIZE, words)
-        if rest := part[whole:]:
-            self.write_window(base + (len(rest) - 1) * regs.TX_PART_SIZE, [int.from_bytes(rest, "little")])
+        base = self._window + regs.REGIONS["TX"][0]
+        with self.bus.hold():
+            part = data[: self.read_status().tx_free]
+            whole = len(part) // 4 * 4
+            writes: list[tuple[int, list[int]]] = []
+            for start in range(0, whole, 4 * TRANSMIT_WORDS):
+                words = [int.from_bytes(part[i : i + 4], "little") for i in range(start, min(start + 4 * TRANSMIT_WORDS, whole), 4)]
+                writes.append((base + 3 * regs.TX_PART_SIZE, words))
+            if rest := part[whole:]:
+                writes.append((base + (len(rest) - 1) * regs.TX_PART_SIZE, [int.from_bytes(rest, "little")]))
+            self._exchange(writes, [])
         return len(part)
 
     def flush_transmit(self) -> None:
@@ -992,6 +1088,8 @@ class BusBackend(Device):
             super().__init__(bus, backend, name, simulated, places)
             self.sleep = sleep
             identified(self)
+            if (use_frames := getattr(bus, "use_frames", None)) is not None:
+                use_frames(self.bridge_place)
             self.open_session()
             if clock is not None:
                 self.wall_clock = WallClock(clock, self.timescale.tick_hz, self.simulated)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads and writes of 32-bit words over LiteX's UARTBone, on a serial port or a TCP connection.
 
-Reads are answered and may be repeated; writes are not acknowledged by the bridge, so whoever needs certainty reads
+Reads are answered and may be repeated; plain writes are not acknowledged by the bridge, so a caller that needs certainty reads
 something back (registers.py does). The bridge resets its parser after 100 ms of silence: that is how both ends find each
 other again after garbage. Two processes may share one board: each transaction is made under a lock, and what takes several
 (name the session if there is none, write and see it answered) holds the lock from the first to the last.
+
+A bridge that knows checked frames (checked.py) is spoken to in these by all processes: it does not hear plain commands until
+there was no frame for 2 s. It carries out the writes of two frames in a row with one number only once, and another process may
+have used any number. So the first frame under the lock only reads.
 
 On boards with LitePulse's own serial bridge (docs/bridge.md) the bit rate can be raised. Whoever raises it has the port alone:
 the rate of bridge and port would be wrong for everybody else. The bridge falls back by itself when its host dies or pauses, so
@@ -14,7 +18,9 @@ nothing but a read, which is safe when it is not understood, goes out at a raise
 import contextlib
 import errno
 import fcntl
+import itertools
 import os
+import secrets
 import select
 import socket
 import struct
@@ -26,7 +32,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from litepulse import attached, regs
-from litepulse.backends import remote
+from litepulse.backends import checked, remote
 from litepulse.boottime import boottime
 from litepulse.errors import BadInput, LitePulseError, TransportError
 from litepulse.layout import unpack
@@ -42,6 +48,14 @@ _ATTEMPTS = 3
 _SETTLE = 0.03  # seconds in which a serial adapter has sent what it has taken
 _ANSWER = 0.15  # seconds within which a bridge whose rate is right answers
 _SURE = 1.5  # seconds after an answered command in which the bridge has not fallen back
+_FIRST_ANSWER = 0.1  # seconds that the first command is waited for: what hears only frames answers none
+_FRAME_ANSWER = 0.2  # and each frame, besides its time on the line: several attempts fit into _SURE
+_FRAME_SILENCE = regs.BRIDGE_FRAME_SILENCE_MS / 1000
+_FRAME_WRITE = 60  # words of a write in a frame: as many as fit, of entries of four
+_MOST_WORDS = 1028  # of one read in a frame: a header and 256 records
+_BURSTS = 5  # and so many commands, also at a low bit rate
+_BESIDE = 40  # words that are read in the same frame: the state of the board, a few received bytes
+_NEWEST = 0xFF  # a version of the frames above it is something else that is read there
 _FALLEN = regs.BRIDGE_FALLBACK_SECONDS + 0.3  # seconds of silence after which it has
 
 
@@ -74,6 +88,14 @@ class RatedStream(Stream, Protocol):
 
     def release(self) -> None:
         """Lets others in again."""
+        ...
+
+    def has_frames(self) -> bool:
+        """Whether a process that uses the port speaks frames."""
+        ...
+
+    def mark_frames(self) -> None:
+        """This one does from now on."""
         ...
 
     def set_baud(self, baud: int) -> None:
@@ -118,6 +140,7 @@ class TcpStream:
         self.socket.close()
 
 
+_FRAMES = 1 << 33  # the byte of a port that is locked by those who speak frames; those below are numbers of processes
 _FLOCK = "hhqqi4x"  # struct flock: kind, whence, start, length, process
 
 
@@ -135,6 +158,12 @@ def _other_user(file: int) -> int | str:
     asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 1, 1 << 31, 0)
     kind, _, byte, _, _ = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))
     return "?" if kind == fcntl.F_UNLCK else byte
+
+
+def _is_locked(file: int, byte: int) -> bool:
+    """Whether another opening of a file has a lock on one byte of it."""
+    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
+    return struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))[0] != fcntl.F_UNLCK
 
 
 def open_for_locks(path: str) -> int:
@@ -193,7 +222,8 @@ class SerialStream:
     """Bytes over a serial port or pseudo-terminal.
 
     Besides the lock for transactions every user of the port holds two record locks on it: byte 0 says who needs the rate to stay
-    (shared) or has raised it (exclusive), the byte with the number of its process who it is. Both end with the process.
+    (shared) or has raised it (exclusive), the byte with the number of its process who it is. A third one says that it speaks
+    frames. All end with the process.
     """
 
     def __init__(self, path: str, baud: int, alone: str | None = None) -> None:
@@ -263,6 +293,14 @@ class SerialStream:
     def release(self) -> None:
         """Lets others in again."""
         _lock_byte(self._lock, fcntl.F_RDLCK, 0)
+
+    def has_frames(self) -> bool:
+        """Whether a process that uses the port speaks frames."""
+        return _is_locked(self._lock, _FRAMES)
+
+    def mark_frames(self) -> None:
+        """This one does from now on."""
+        _lock_byte(self._lock, fcntl.F_RDLCK, _FRAMES)
 
     def set_baud(self, baud: int) -> None:
         """Another bit rate, once everything written has left; throws away what has come. TransportError if the port cannot do it."""
@@ -340,6 +378,12 @@ class UARTBone:
         self._raised: Raised | None = None
         self._proved = 0.0  # when the last command that was answered was sent
         self._sent = 0.0  # when something was last sent
+        # A stream without a bit rate leads to the simulated SoC, whose time passes by commands.
+        self.framed = baud is not None and self._line.has_frames()  # commands go in checked frames
+        self._packs = False  # their answers can be packed
+        self._number = secrets.randbelow(0x80)  # of the last frame
+        self._known = False  # a frame of ours was answered since others may have sent any
+        self._answered = regs.CSR_BASE  # an address that was read
 
     @contextlib.contextmanager
     def hold(self) -> Generator[None]:
@@ -350,7 +394,7 @@ class UARTBone:
                     yield
                     return
                 with self.stream.lock():
-                    self._holding = True
+                    self._holding, self._known = True, self._known and self._raised is not None
                     try:
                         yield
                     finally:
@@ -376,6 +420,11 @@ class UARTBone:
     def burst(self) -> int:
         """Words that go in one command."""
         return burst_at(self.baud)
+
+    @property
+    def most_words(self) -> int:
+        """Words that one transaction brings at most."""
+        return min(_MOST_WORDS, _BURSTS * self.burst) if self.framed else self.burst
 
     # A raised bit rate ------------------------------------------------------------------------------------------
 
@@ -418,7 +467,7 @@ class UARTBone:
                 return
             base = self._raised.base
             if self._is_sure() or self._ping(self._raised):
-                self._send(self._frame(self._rate_address(), [base]))
+                self._send_write(self._rate_address(), base)
             self._base_rate()
             self._line.release()
 
@@ -448,7 +497,7 @@ class UARTBone:
 
     def _switch(self, raised: Raised) -> bool:
         """Raises bridge and port, both at 115200; whether the bridge then answers."""
-        self._send(self._frame(self._rate_address(), [raised.told]))
+        self._send_write(self._rate_address(), raised.told)
         self._line.set_baud(raised.baud)
         self._raised, self.baud = raised, raised.baud
         return self._ping(raised)
@@ -456,7 +505,7 @@ class UARTBone:
     def _ping(self, raised: Raised) -> bool:
         """Whether the bridge answers at the raised rate. It takes no harm if that is not its rate."""
         for _ in range(2):
-            if self._ask(self._rate_address(), 1, _ANSWER) == [raised.told]:
+            if self._ask_either(self._rate_address(), 1, _ANSWER) == [raised.told]:
                 return True
             self._resync()
         return False
@@ -489,23 +538,39 @@ class UARTBone:
 
     def read(self, address: int, count: int = 1) -> list[int]:
         """`count` words from byte address `address` in as few bursts as possible; repeated when the answer is incomplete."""
+        return self.together((), [(address, count)])[0]
+
+    def write(self, address: int, words: Sequence[int]) -> None:
+        """Writes words to consecutive addresses. A bridge without frames does not answer."""
+        self.together([(address, words)], ())
+
+    def together(
+        self, writes: Sequence[tuple[int, Sequence[int]]], reads: Sequence[tuple[int, int]], guarded: bool = False
+    ) -> list[list[int]]:
+        """Writes [(address, words)], then reads [(address, count)], in this order: the words of each read.
+
+        With frames, what fits into one is one transaction, and it is carried out once. guarded: the writes may be
+        done twice or not at all: the caller sees which from what is read.
+        """
+        with self.hold():
+            if self.framed:
+                return self._in_frames(writes, reads, guarded)
+            for address, words in writes:
+                self._write_plain(address, words)
+            return [self._read_plain(address, count) for address, count in reads]
+
+    def _read_plain(self, address: int, count: int) -> list[int]:
         words: list[int] = []
         while len(words) < count:
             size = min(self.burst, count - len(words))
             words += self._read_burst(address + 4 * len(words), size)
         return words
 
-    def write(self, address: int, words: Sequence[int]) -> None:
-        """Writes words to consecutive addresses. The bridge does not answer."""
-        frames: list[bytes] = []
+    def _write_plain(self, address: int, words: Sequence[int]) -> None:
         burst = self.burst
         for start in range(0, len(words), burst):
-            part = words[start : start + burst]
-            frames.append(self._frame(address + 4 * start, part))
-        with self.hold():
-            for frame in frames:
-                self._assure()
-                self._send(frame)
+            self._assure()
+            self._send(self._frame(address + 4 * start, words[start : start + burst]))
 
     @staticmethod
     def _command(code: int, address: int, count: int) -> bytes:
@@ -520,11 +585,26 @@ class UARTBone:
 
     def _limit(self, size: int) -> float:
         """Seconds within which `size` bytes must have come."""
-        return self.timeout + (size * 10 / self.baud if self.baud else 0)
+        return self.timeout + self._on_line(size)
+
+    def _on_line(self, size: int) -> float:
+        """Seconds that `size` bytes are on the line."""
+        return size * 10 / self.baud if self.baud else 0
 
     def _read_burst(self, address: int, count: int) -> list[int]:
         with self.hold():
+            if self.framed:  # since the burst before it
+                return self._in_frames((), [(address, count)])[0]
             words: list[int] = []
+            if self.baud is not None and not self._sent:
+                # The first contact. Another program may have spoken frames a moment ago: then the bridge hears only these.
+                words = self._ask(address, count, _FIRST_ANSWER + self._on_line(4 * count))
+                if len(words) == count:
+                    return words
+                self.repeated += 1
+                self._resync(_FRAME_SILENCE)
+                if self._begin_frames(address):
+                    return self._in_frames((), [(address, count)])[0]
             for attempt in range(_ATTEMPTS):
                 self._assure()
                 words = self._ask(address, count, self._limit(4 * count))
@@ -534,8 +614,12 @@ class UARTBone:
                     self.repeated += 1
                     self._proved = 0.0
                     self._resync()
-        what = f"answered {len(words)} of {count} words" if words else "does not answer"
-        raise TransportError(f"{self.name}: {what}: no LiteX UARTBone there, or the board has no clock or another baud rate")
+                    if self.baud is not None and self._line.has_frames() and self._begin_frames(address):
+                        return self._in_frames((), [(address, count)])[0]
+        raise self._no_answer(f"answered {len(words)} of {count} words" if words else "does not answer")
+
+    def _no_answer(self, what: str) -> TransportError:
+        return TransportError(f"{self.name}: {what}: no LiteX UARTBone there, or the board has no clock or another baud rate")
 
     def _ask(self, address: int, count: int, seconds: float) -> list[int]:
         """The words of one read command, as many as came whole within `seconds`; none if more came than were asked for."""
@@ -544,7 +628,7 @@ class UARTBone:
         self._send(self._command(_READ, address, count))
         data = self._collect(4 * count, seconds)
         if len(data) == 4 * count:
-            self._proved = begun
+            self._proved, self._answered = begun, address
         return [int.from_bytes(data[i : i + 4], "big") for i in range(0, len(data) - 3, 4)]
 
     def _collect(self, size: int, seconds: float) -> bytes:
@@ -564,12 +648,121 @@ class UARTBone:
             if time.monotonic() > end:
                 raise TransportError(f"{self.name}: bytes keep coming unasked: this is not a LiteX UARTBone")
 
-    def _resync(self) -> None:
-        """Waits until the line has been silent long enough for the bridge's parser to start anew."""
+    def _resync(self, silence: float = _RESYNC) -> None:
+        """Waits until the line has been silent long enough for the bridge to listen again."""
         end = time.monotonic() + self.timeout
-        while self.stream.receive(_RESYNC):
+        while self.stream.receive(silence):
             if time.monotonic() > end:
                 return
+
+    # Checked frames ---------------------------------------------------------------------------------------------
+
+    def use_frames(self, bridge: int | None) -> None:
+        """Speaks frames from now on if the bridge, whose registers are there (None: it has none), knows them."""
+        self.rate_register = bridge
+        if self.baud is None or bridge is None:
+            return
+        frames = bridge + 4 * regs.BRIDGE[1].index
+        with self.hold():
+            version = self.read(frames)[0]
+            if self.framed or (0 < version <= _NEWEST and self._begin_frames(frames)):
+                self._packs = version >= checked.PACKS
+
+    def _begin_frames(self, address: int) -> bool:
+        """Whether a frame that reads a word is answered as one; then they are spoken from now on."""
+        self.framed = self._ask_in_frame(self._command(_READ, address, 1), 1) is not None
+        if self.framed:
+            self._answered = address
+            self._line.mark_frames()
+        else:
+            self._resync()
+        return self.framed
+
+    def _in_frames(
+        self, writes: Sequence[tuple[int, Sequence[int]]], reads: Sequence[tuple[int, int]], guarded: bool = False
+    ) -> list[list[int]]:
+        """As together()."""
+        commands = [
+            (self._frame(address + 4 * start, words[start : start + _FRAME_WRITE]), 0)
+            for address, words in writes
+            for start in range(0, len(words), _FRAME_WRITE)
+        ]
+        # A mask for every eight bytes, and a command has to end in time.
+        burst = max(1, self.burst * 8 // 9) if self._packs else self.burst
+        for address, count in reads:
+            sizes = [min(burst, count - start) for start in range(0, count, burst)]
+            commands += [(self._command(_READ, address + 4 * burst * number, size), size) for number, size in enumerate(sizes)]
+        words: list[int] = []
+        frame, asked, writing = b"", 0, False
+        for command, size in commands:
+            if len(frame + command) > checked.LONGEST or asked + size > self.most_words + _BESIDE:
+                words += self._exchange(frame, asked, writing, guarded)
+                frame, asked, writing = b"", 0, False
+            frame, asked, writing = frame + command, asked + size, writing or not size
+        if frame:
+            words += self._exchange(frame, asked, writing, guarded)
+        if reads:
+            self._answered = reads[0][0]
+        ends = list(itertools.accumulate((count for _, count in reads), initial=0))
+        return [words[start:end] for start, end in itertools.pairwise(ends)]
+
+    def _exchange(self, commands: bytes, count: int, writes: bool, guarded: bool = False) -> tuple[int, ...]:
+        """The words that a frame's commands read. Repeated until it is answered, its writes done once. TransportError."""
+        self._assure()
+        # The first frame only reads: a bridge that does not listen for frames alone would take one that lost its marker for commands,
+        # and the number may be that of another process's last one.
+        if writes and not (self._is_sure() and (self._known or guarded)):
+            self._exchange(self._command(_READ, self._answered, 1), 1, False)
+        end = boottime() + _ATTEMPTS * self.timeout
+        attempts, again = 0, False
+        while True:
+            words = self._ask_in_frame(commands, count, again=again)
+            if words is not None:
+                return words
+            attempts, again = attempts + 1, self._is_sure()
+            # A bridge that may have fallen back hears another frame first. After that this one would not be its last, and write again.
+            if boottime() > end or (writes and not again):
+                raise self._no_answer("does not answer")
+            self.repeated += 1
+            # What another process left behind may be half a command, which is forgotten later.
+            self._resync(_RESYNC if attempts % 3 == 0 else _FRAME_SILENCE)
+            if not again:
+                self._assure()
+
+    def _frame_number(self, again: bool = False) -> int:
+        """The next number of a frame, or that of the last one. It begins no command, should a bridge that hears these lose the marker."""
+        self._number += not again
+        return 0x80 | self._number & 0x7F
+
+    def _ask_in_frame(self, commands: bytes, count: int, seconds: float = _FRAME_ANSWER, again: bool = False) -> tuple[int, ...] | None:
+        """The words of the right answer to a frame, None if none came in time. again: with the number of the last one."""
+        number = self._frame_number(again)
+        packed = self._packs and checked.gets_shorter(count)
+        answer = checked.Answer(number, count, packed)
+        frame = checked.frame(number, commands, packed)
+        self._discard()
+        begun = boottime()
+        self._send(frame)
+        end = time.monotonic() + seconds + self._on_line(len(frame) + answer.longest)
+        while (left := end - time.monotonic()) > 0 and not answer.take(self.stream.receive(left)):
+            pass
+        words = answer.words()
+        if words is not None:
+            self._proved, self._known = begun, True
+        return words
+
+    def _ask_either(self, address: int, count: int, seconds: float) -> list[int]:
+        """As _ask(), in a frame where these are spoken; none if it is not answered."""
+        if not self.framed:
+            return self._ask(address, count, seconds)
+        return list(self._ask_in_frame(self._command(_READ, address, count), count, seconds) or ())
+
+    def _send_write(self, address: int, word: int) -> None:
+        """Writes a word, and does not wait for an answer."""
+        command = self._frame(address, [word])
+        if self.framed:
+            command = checked.frame(self._frame_number(), command, False)
+        self._send(command)
 
 
 def check_bridge_baud(spec: str, baud: int, bridge_baud: int | None) -> None:

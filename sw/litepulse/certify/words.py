@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from litepulse.certify.records import LOADS
-from litepulse.units import si
+from litepulse.units import counted, in_ticks, si
 
 Json = Mapping[str, Any]
 UNITS = {"ns": Fraction(1, 10**9), "ps": Fraction(1, 10**12)}  # seconds; a tick's is the board's
@@ -35,7 +35,7 @@ def spread_text(values: Json, result: Json) -> str:
 
 def samples_text(values: Json) -> str:
     """'1 sample', '1000 samples'"""
-    return f"{values['count']} sample{'' if values['count'] == 1 else 's'}"
+    return counted(values["count"], "sample")
 
 
 def baud_text(baud: Json | None) -> str:
@@ -95,7 +95,7 @@ def summary(result: Json) -> list[tuple[str, str]]:
 def self_rows(result: Json) -> list[tuple[str, str]]:
     """Figures of the board's own port."""
     delay = result["delay"]
-    rows = ", ".join(f"{count} after {ticks} tick{'' if ticks == 1 else 's'}" for ticks, count in delay["histogram"][:8])
+    rows = ", ".join(f"{count} after {in_ticks(ticks)}" for ticks, count in delay["histogram"][:8])
     return [
         ("edges", f"{result['edges']} launched in {result['frames']} frames, {delay['count']} came"),
         ("delay", rows or "none"),

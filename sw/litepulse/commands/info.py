@@ -8,7 +8,7 @@ from litepulse.backends import others
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import clock_note, headline, shared
-from litepulse.units import exact, si
+from litepulse.units import counted, exact, si
 
 EXAMPLES = """  litepulse info                      the board that the kernel drives
   litepulse --port /dev/ttyUSB1 info  a board on a USB plug
@@ -40,6 +40,7 @@ def run(args: Namespace) -> None:
             "responder_armed": status.responder_armed,
             "queue_idle": status.queue_idle,
             "line_busy": status.line_busy,
+            "levels": {"inputs": [int(level) for level in status.levels[:-1]], "rx": int(status.levels[-1])},
             "nodes": dict(identity.nodes),
             "others": beside,
         }
@@ -55,10 +56,11 @@ def run(args: Namespace) -> None:
         )
         samples = identity.samples_per_cycle
         rows = [
-            ("core", f"version {version}, {samples} sample{'s'[: samples > 1]} per cycle"),
+            ("core", f"version {version}, {counted(samples, 'sample')} per cycle"),
             ("clock", f"{si(identity.clock_hz, 'Hz', 6)} ({exact(identity.clock_hz)} Hz)"),
             ("tick", f"{si(1 / ts.tick_hz, 's')} ({exact(ts.tick_hz)} Hz)"),
             ("channels", f"{', '.join(str(i) for i in range(identity.inputs))} and rx"),
+            ("levels", f"{', '.join(str(int(level)) for level in status.levels[:-1])} and {status.levels[-1]:d}, on the pins"),
             (
                 "room",
                 f"{identity.event_depth} events, {identity.receive_depth} received bytes, {identity.transmit_depth} bytes to send, "

@@ -27,6 +27,7 @@ from litepulse.lin.frames import BINS, Spaces
 from litepulse.lin.log import FrameLog
 from litepulse.lin.master import MasterRun
 from litepulse.lin.monitor import DEFAULT_BAUD, monitor_run
+from litepulse.lin.node import SlaveNode, checked_response
 from litepulse.lin.protocol import CLASSIC_IDS, ID_MAX, SPACE_BITS
 from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
 from litepulse.output import ns
@@ -91,7 +92,7 @@ def add(verbs: Verbs) -> None:
         metavar="HEX",
         action="append",
         default=[],
-        type=lambda text: data_bytes(text, "respond"),
+        type=lambda text: checked_response(data_bytes(text, "respond")),
         help="eight bytes for the next header of SlaveResp; repeatable, one for each header",
     )
     own = sub.add_argument_group("what the master can read and configure")
@@ -565,9 +566,11 @@ def master(args: Namespace) -> int:
         raise BadInput(f"schedule: {description.path.name} has {', '.join(names) or 'none'}: give one with --schedule")
     schedule = args.schedule or names[0]
     description.schedule(schedule)
+    values = dict(args.set)
+    description.check_values(values)
     with arguments.board(args) as board, Interrupt() as interrupt:
         run = MasterRun(board, description, schedule, args.baud, args.loopback)
-        run.set(dict(args.set))
+        run.set(values)
         for name in run.tight_slots():
             output.note(f"litepulse: the slot of {name} is shorter than the longest frame allowed: a slow answer runs into the next")
         report = Report(args, board, "master", run.bit, description)
@@ -591,24 +594,13 @@ def slave(args: Namespace) -> int:
         check_driven(args)
         args.wire = args.wire or ["bus"]
     description = described(args, args.node)
-    description.check_slave(args.node)
     flips, checksums = merged(args.flip_checksum, "flip-checksum"), merged(args.checksum, "checksum")
-    identifiers = merged(args.identifier, "identifier")
+    node = SlaveNode(description, args.node, flips, checksums, merged(args.identifier, "identifier"), args.dump, args.configuration)
+    values = dict(args.set)
+    node.changed(values)
     with arguments.board(args) as board, Interrupt() as interrupt:
-        run = SlaveRun(
-            board,
-            description,
-            args.node,
-            args.space,
-            flips,
-            checksums,
-            args.baud,
-            args.loopback,
-            identifiers,
-            args.dump,
-            args.configuration,
-        )
-        run.set(dict(args.set))
+        run = SlaveRun(board, node, args.space, args.baud, args.loopback)
+        run.set(values)
         for data in args.respond:
             run.respond(data)
         if args.space is not None and args.space > SPACE_BITS:
@@ -646,7 +638,7 @@ def check_keep(args: Namespace) -> None:
 
 def told_to_keep(args: Namespace, board: Board, run: SlaveRun) -> int:
     """Says what goes on."""
-    frames = sorted(run.published.items())
+    frames = sorted(run.node.published.items())
     if args.style == "json":
         answers = {str(frame_id): name for frame_id, name in frames}
         output.write_json(shared(board, "lin slave") | {"armed": True, "node": args.node, "space_ticks": run.space, "answers": answers})
@@ -667,6 +659,7 @@ def request(args: Namespace) -> int:
         if nad is None:
             raise BadInput(f"{args.node} has no NAD in its Node_attributes: give it with --nad")
     assert nad is not None
+    lin.segments(nad, args.data)
     if args.schedule is not None:
         description.schedule(args.schedule)
     with arguments.board(args) as board, Interrupt() as interrupt:

@@ -154,6 +154,20 @@ class Description:
             raise BadInput(f"{self.path.name} has no signal {signal}")
         return found
 
+    def frames_of(self, node: str, signal: str) -> tuple[str, ...]:
+        """The frames in which a node sends a signal. BadInput if it does not."""
+        found = self.frames_with(signal)
+        own = tuple(name for name in found if self.publisher(name) == node)
+        if not own:
+            raise BadInput(f"signal {signal}: {self.publisher(found[0])} publishes it, not {'the master' if node == self.master else node}")
+        return own
+
+    def check_values(self, values: Mapping[str, Value]) -> None:
+        """BadInput unless the master publishes each of these signals, and each value fits its signal."""
+        for signal in values:
+            for name in self.frames_of(self.master, signal):
+                self.encode(name, values)
+
     def bit_of(self, name: str, signal: str) -> int:
         """Where a signal begins in the data of a frame: bit n % 8 of byte n // 8."""
         return next(offset for offset, one in self._frames[name].signals if one.name == signal)

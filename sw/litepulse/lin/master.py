@@ -134,15 +134,9 @@ class MasterRun(BusRun):
 
     def set(self, values: Mapping[str, Value]) -> None:
         """New values of signals that the master publishes; a sporadic frame that has one of them is sent in its next slot."""
-        description = self.description
-        for signal, value in values.items():
-            frames = [name for name in description.frames_with(signal) if description.publisher(name) == description.master]
-            if not frames:
-                raise BadInput(f"signal {signal}: {description.publisher(description.frames_with(signal)[0])} publishes it, not the master")
-            for name in frames:
-                description.encode(name, self.values | {signal: value})
-            self.values[signal] = value
-            self.updated.update(frames)
+        self.description.check_values(values)
+        self.values |= values
+        self.updated.update(name for signal in values for name in self.description.frames_of(self.description.master, signal))
 
     def begin(self, rounds: int, start: int | None = None) -> int:
         """So many times through the schedule (0: forever), from a tick on or soon, after prepare(); returns that tick."""

@@ -15,10 +15,11 @@ from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Flag
 from litepulse.job import Poller, tidy
 from litepulse.layout import LIN_BIT_MIN, RESPONSE_MIN_BYTE, SAMPLES_LATENCY_BYTE
-from litepulse.lin.configuration import FUNCTIONAL_NAD, SLEEP, Configured
+from litepulse.lin.configuration import FUNCTIONAL_NAD, SLEEP
 from litepulse.lin.description import Description, Value
 from litepulse.lin.frames import BAD_CHECKSUM, BAD_RESPONSE, CLASSIC, ENHANCED, NO_HEADER, Assembler, Frame
 from litepulse.lin.monitor import ListenToBus
+from litepulse.lin.node import Faults, SlaveNode, checked_response
 from litepulse.lin.protocol import (
     BYTE_BITS,
     CLASSIC_IDS,
@@ -31,43 +32,29 @@ from litepulse.lin.protocol import (
     protected_id,
     response_limit,
 )
-from litepulse.lin.saved import load, save
 from litepulse.lin.transport import Reassembly, segments
 from litepulse.line import Format, Launch, LinEntry, Response, Trigger
 from litepulse.plan import Time, profile_of
 from litepulse.respond import RESPONDER_LIMIT
 from litepulse.streams import Lost
-from litepulse.units import Number, approx, to_duration, to_fraction, within
+from litepulse.units import Number, approx, to_duration, to_fraction
 
 DEFAULT_SPACE = Fraction(1)  # bit times before each byte, a quarter of what the standard allows
 SILENCE = 4  # seconds without a frame after which a node is asleep
 WAKE_PULSE, WAKE_REPEAT, WAKES = Fraction(3, 10_000), Fraction(2, 10), 3  # seconds; of 250 us to 5 ms, 150 to 250 ms
 WAKE_AHEAD = Fraction(5, 100)  # seconds before a pulse at which it is given to the board
-Faults = Mapping[int | str, int]  # by identifier or name of the frame
 
 
 class SlaveRun:
     """Keeps the board's table of answers, and follows what is heard on the bus. Other threads may call set() and respond()."""
 
     def __init__(
-        self,
-        board: Board,
-        description: Description,
-        node: str,
-        space: Number | str | None = None,
-        flip_checksum: Faults | None = None,
-        checksums: Faults | None = None,
-        baud: Number | str | None = None,
-        loopback: bool = False,
-        identifiers: Mapping[int, bytes] | None = None,
-        dump: bytes | None = None,
-        configuration: str | Path | None = None,
+        self, board: Board, node: SlaveNode, space: Number | str | None = None, baud: Number | str | None = None, loopback: bool = False
     ) -> None:
-        """space: bit times; the others from flip_checksum on: see slave()."""
-        self.backend, self.description, self.node, self.loopback = board.backend, description, node, loopback
+        """space: bit times"""
+        self.backend, self.node, self.description, self.loopback = board.backend, node, node.description, loopback
         self.entries = self.backend.lin_entries()
-        description.check_slave(node)
-        self.profile = profile_of(board.timescale, description.baud if baud is None else baud, Format())
+        self.profile = profile_of(board.timescale, self.description.baud if baud is None else baud, Format())
         self.bit = Fraction(self.profile.bit_period.ticks)
         samples = board.timescale.samples_per_cycle
         if self.bit < LIN_BIT_MIN * samples:
@@ -75,27 +62,12 @@ class SlaveRun:
             raise BadInput(f"baud: a LIN slave needs bits of {LIN_BIT_MIN} cycles or more, at most {math.floor(most)} baud on this board")
         self.space = self._ticks(space, samples)
         self.timescale = board.timescale
-        self.published_names, self.event_names = description.published_by(node), description.events_of(node)
-        self._received_names = description.received_by(node)
-        self.configured = Configured(description.network, description.network.slaves[node], identifiers, dump)
-        if not self.configured.answers and (self.configured.identifiers or dump is not None or configuration is not None):
-            raise BadInput(f"{node} answers no node configuration: that takes LIN 2.x, a NAD and a product_id in its Node_attributes")
-        if configuration is not None:
-            path = Path(configuration)
-            load(path, self.configured)
-            self.configured.save = lambda: save(path, self.configured)
-        self.known = description.expected()
-        self.published: dict[int, str] = {}
-        self.events: dict[int, str] = {}
-        self.received: set[int] = set()
+        self.configured = node.configured
+        self.known = self.description.expected()
         self.assembler = Assembler(self.bit, self.known)
         self._place(ID_MAX + 1)
-        for frame_id in (*self.published, *self.events):
+        for frame_id in (*node.published, *node.events):
             self._check_entry(frame_id)
-        self.flips, self.checksums = self._faults(flip_checksum, "flip-checksum"), self._faults(checksums, "checksum")
-        if twice := set(self.flips) & set(self.checksums):
-            raise BadInput(f"checksum: flip-checksum of identifier 0x{min(twice):02x} is given, too")
-        self.error_signal = description.response_error(node)
 
         self.poller = Poller(self.backend)
         self.answered = self.missed = 0  # whole answers, and those that the board reports as missed
@@ -129,50 +101,32 @@ class SlaveRun:
     def _check_entry(self, frame_id: int) -> None:
         """BadInput if the board cannot answer it."""
         if frame_id >= self.entries:
-            name = self._name_of(frame_id)
+            name = self.node.name_of(frame_id)
             raise BadInput(f"{name}: identifier 0x{frame_id:02x} is beyond the board's table of answers, which ends at {self.entries - 1}")
-
-    def _name_of(self, frame_id: int) -> str:
-        """Of a frame that the node answers."""
-        if frame_id == SLAVE_RESPONSE:
-            return "SlaveResp"
-        return self.published.get(frame_id) or next(event for event, number in self.configured.frames.items() if number == frame_id)
-
-    def _faults(self, wanted: Faults | None, what: str) -> dict[int, int]:
-        """{identifier: byte}; BadInput if the node does not answer it."""
-        found: dict[int, int] = {}
-        for frame, byte in (wanted or {}).items():
-            frame_id = self.description.frame_id(frame) if isinstance(frame, str) else frame
-            if frame_id not in (*self.published, *self.events, SLAVE_RESPONSE):
-                raise BadInput(f"{what}: {self.node} does not answer {frame if isinstance(frame, str) else f'identifier 0x{frame:02x}'}")
-            if frame_id in found:
-                raise BadInput(f"{what}: identifier 0x{frame_id:02x} is given twice")
-            found[frame_id] = within(byte, what, 0, 255)
-        return found
 
     # What is answered
 
     def _data(self, name: str, values: Mapping[str, Value]) -> bytes:
         """Of a frame, with response_error as it is."""
         data = bytearray(self.description.encode(name, values))
-        if name in self.events.values():  # its identifier, which the master may have changed
-            data[0] = next((protected_id(number) for number, one in self.published.items() if one == name), data[0])
-        if self.error_signal in self.description.signals(name) and self.error_signal:
-            byte, bit = divmod(self.description.bit_of(name, self.error_signal), 8)
+        if name in self.node.events.values():  # its identifier, which the master may have changed
+            data[0] = next((protected_id(number) for number, one in self.node.published.items() if one == name), data[0])
+        if self.node.error_signal in self.description.signals(name) and self.node.error_signal:
+            byte, bit = divmod(self.description.bit_of(name, self.node.error_signal), 8)
             data[byte] = data[byte] & ~(1 << bit) | self._error << bit
         return bytes(data)
 
     def _entry(self, frame_id: int, data: bytes, model: str, once: bool = False) -> LinEntry:
-        return LinEntry(frame_id, data, model == ENHANCED, once, self.checksums.get(frame_id), self.flips.get(frame_id, 0))
+        return LinEntry(frame_id, data, model == ENHANCED, once, self.node.checksums.get(frame_id), self.node.flips.get(frame_id, 0))
 
     def _entries(self, names: "list[str] | tuple[str, ...]", events: bool) -> list[LinEntry]:
         """Those of frames, and with `events` of the event-triggered ones that may bring them."""
         entries: list[LinEntry] = []
         for name in names:
             data, model = self._data(name, self.values), self.description.checksum_of(name)
-            entries += [self._entry(number, data, model) for number, one in self.published.items() if one == name]
+            entries += [self._entry(number, data, model) for number, one in self.node.published.items() if one == name]
             if events:
-                entries += [self._entry(event, data, model, once=True) for event, one in self.events.items() if one == name]
+                entries += [self._entry(event, data, model, once=True) for event, one in self.node.events.items() if one == name]
         return entries
 
     def set(self, values: Mapping[str, Value]) -> None:
@@ -180,30 +134,14 @@ class SlaveRun:
         with self._lock:
             if self._over:
                 raise LitePulseError("the slave has ended")
-            new, error, names = dict(self.values), self._error, list[str]()
-            for signal, value in values.items():
-                frames = self.description.frames_with(signal)
-                own = [name for name in frames if name in self.published.values()]
-                if not own:
-                    raise BadInput(f"signal {signal}: {self.description.publisher(frames[0])} publishes it, not {self.node}")
-                if signal == self.error_signal:
-                    error = self._bit(signal, value)
-                    continue
-                new[signal] = value
-                names += [name for name in own if name not in names]
-            for name in names:
-                self.description.encode(name, new)
-            self.values, self._error = new, error
-            self._updated |= dict.fromkeys((name for name in names if name in self.events.values()), 0)
+            self.values, names = self.node.changed(values, self.values)
+            signal = self.node.error_signal
+            if signal is not None and signal in values:
+                self._error = bool(values[signal])
+            self._updated |= dict.fromkeys((name for name in names if name in self.node.events.values()), 0)
             if self._begun:
                 self._write(names)
                 self._write_error()
-
-    @staticmethod
-    def _bit(signal: str, value: Value) -> bool:
-        if value not in (0, 1):
-            raise BadInput(f"signal {signal}: {value} is not 0 or 1")
-        return bool(value)
 
     def _write(self, names: "list[str] | tuple[str, ...]") -> None:
         """Frames with new values. What is certainly sent with them begins behind the tick that is asked for then."""
@@ -214,26 +152,25 @@ class SlaveRun:
 
     def _write_error(self) -> None:
         """response_error, where the table has another one. Its change alone is no event."""
-        if self._error != self._error_written and self.error_signal:
+        if self._error != self._error_written and self.node.error_signal:
             self._error_written = self._error
-            names = [name for name in self.description.frames_with(self.error_signal) if name in self.published.values()]
+            names = [name for name in self.description.frames_with(self.node.error_signal) if name in self.node.published.values()]
             self.backend.set_lin(self._entries(names, events=False))
 
     def respond(self, data: bytes) -> None:
         """Eight bytes for the next header of SlaveResp that has none yet; each answers one header."""
-        if len(data) != DATA_MAX:
-            raise BadInput(f"response: {len(data)} bytes are not {DATA_MAX}")
+        response = checked_response(data)
         self._check_entry(SLAVE_RESPONSE)
         with self._lock:
             if self._over:
                 raise LitePulseError("the slave has ended")
-            self._respond([bytes(data)], self._requested)
+            self._respond([response], self._requested)
 
     def answer(self, message: bytes) -> None:
         """A message, as one frame or several of the node's own address, for the next headers of SlaveResp. A new request takes it back."""
         nad = self.configured.nad
         if nad is None:
-            raise BadInput(f"{self.node} has no NAD in its Node_attributes")
+            raise BadInput(f"{self.node.name} has no NAD in its Node_attributes")
         frames = segments(nad, message)
         self._check_entry(SLAVE_RESPONSE)
         with self._lock:
@@ -267,7 +204,7 @@ class SlaveRun:
             with self._lock:
                 # An earlier slave may have left answers in the table.
                 backend.set_lin([LinEntry(frame_id) for frame_id in range(self.entries)])
-                backend.set_lin(self._entries(tuple(self.published.values()), events=False))
+                backend.set_lin(self._entries(tuple(self.node.published.values()), events=False))
                 self._error_written = self._error
                 self._write([name for name in self._updated])
                 self._write_response()
@@ -358,7 +295,7 @@ class SlaveRun:
 
     def _ends(self, frame: Frame) -> list[int]:
         """Where the frames of those bytes end behind which the board may have had to send one."""
-        if frame.pid_tick is None or frame.frame_id not in (*self.published, *self.events, SLAVE_RESPONSE):
+        if frame.pid_tick is None or frame.frame_id not in (*self.node.published, *self.node.events, SLAVE_RESPONSE):
             return []
         return [tick + math.floor(BYTE_BITS * self.bit) for tick in (frame.pid_tick, *frame.ticks)]
 
@@ -388,20 +325,20 @@ class SlaveRun:
         """Whether this board has sent the response, whole and as it was meant: its checksum may be wrong on purpose."""
         if not frame.own_response or frame.frame_id is None:
             return False
-        name = self.published.get(frame.frame_id) or self.events.get(frame.frame_id)
+        name = self.node.published.get(frame.frame_id) or self.node.events.get(frame.frame_id)
         length = self.description.length(name) if name else DATA_MAX
         enhanced = name is not None and self.description.checksum_of(name) == ENHANCED and frame.frame_id not in CLASSIC_IDS
-        right = checksum(frame.data, protected_id(frame.frame_id) if enhanced else None) ^ self.flips.get(frame.frame_id, 0)
-        meant = self.checksums.get(frame.frame_id, right)
+        right = checksum(frame.data, protected_id(frame.frame_id) if enhanced else None) ^ self.node.flips.get(frame.frame_id, 0)
+        meant = self.node.checksums.get(frame.frame_id, right)
         return frame.error in (None, BAD_CHECKSUM) and len(frame.data) == length and frame.checksum == meant
 
     def _judge(self, frame: Frame) -> None:
         """What a frame means for response_error, for event-triggered frames and for SlaveResp."""
         frame_id, sent = frame.frame_id, self._sent(frame)
-        if frame_id in self.events:
-            self._event(self.events[frame_id], frame, sent)  # a collision is no error
-        elif frame_id in self.published:
-            name = self.published[frame_id]
+        if frame_id in self.node.events:
+            self._event(self.node.events[frame_id], frame, sent)  # a collision is no error
+        elif frame_id in self.node.published:
+            name = self.node.published[frame_id]
             if sent:
                 self._is_told(name, frame)
                 self._is_brought(name, frame)
@@ -409,7 +346,7 @@ class SlaveRun:
                 self._error = True
         elif frame_id == SLAVE_RESPONSE and self._response_tick is not None:
             self._response(frame, sent)
-        elif frame_id in self.received and frame.error in BAD_RESPONSE:
+        elif frame_id in self.node.received and frame.error in BAD_RESPONSE:
             self._error = True
         elif frame_id == MASTER_REQUEST and frame.error is None and len(frame.data) == DATA_MAX:
             self._request(frame.data)
@@ -441,10 +378,7 @@ class SlaveRun:
 
     def _place(self, entries: int) -> None:
         """Which frame has which identifier below `entries` now."""
-        now = {name: number for name, number in self.configured.frames.items() if number is not None and number < entries}
-        self.published = {now[name]: name for name in self.published_names if name in now}
-        self.events = {now[event]: name for event, name in self.event_names.items() if event in now}
-        self.received = {now[name] for name in self._received_names if name in now} | {MASTER_REQUEST}
+        self.node.place(entries)
         self.assembler.expected = {
             number: dataclasses.replace(known)
             for name, number in self.configured.frames.items()
@@ -454,14 +388,14 @@ class SlaveRun:
 
     def _move(self) -> None:
         """The frames have the identifiers that the master has assigned; one beyond the board's table is not answered."""
-        before = (self.published, self.events)
+        before = (self.node.published, self.node.events)
         self._place(self.entries)
-        if (self.published, self.events) == before:
+        if (self.node.published, self.node.events) == before:
             return
-        old = {number for frames in before for number in frames} - {*self.published, *self.events}
+        old = {number for frames in before for number in frames} - {*self.node.published, *self.node.events}
         self.backend.set_lin([LinEntry(number) for number in sorted(old - {SLAVE_RESPONSE})])
-        self.backend.set_lin(self._entries(tuple(self.published.values()), events=False))
-        self._write([name for name in self._updated if name in self.published.values()])
+        self.backend.set_lin(self._entries(tuple(self.node.published.values()), events=False))
+        self._write([name for name in self._updated if name in self.node.published.values()])
 
     def _sleep(self, found: list[Frame | Lost], now: int) -> None:
         """Asleep after SILENCE without a frame, awake with the next one; and the pulses that wake the others."""
@@ -491,8 +425,8 @@ class SlaveRun:
 
     def _is_told(self, name: str, frame: Frame) -> None:
         """response_error was sent, so it is cleared."""
-        if self.error_signal and self.error_signal in self.description.signals(name):
-            byte, bit = divmod(self.description.bit_of(name, self.error_signal), 8)
+        if self.node.error_signal and self.node.error_signal in self.description.signals(name):
+            byte, bit = divmod(self.description.bit_of(name, self.node.error_signal), 8)
             if frame.data[byte] >> bit & 1:
                 self._error = False
 
@@ -501,7 +435,7 @@ class SlaveRun:
         if name in self._updated and frame.tick > self._updated[name]:
             del self._updated[name]
             if self._begun and not self._over:
-                self.backend.set_lin([LinEntry(event) for event, one in self.events.items() if one == name])
+                self.backend.set_lin([LinEntry(event) for event, one in self.node.events.items() if one == name])
 
     def _event(self, name: str, frame: Frame, sent: bool) -> None:
         """The header of an event-triggered frame used up the answer that the board had."""
@@ -612,7 +546,8 @@ def slave(
     frames are taken at the beginning if it exists. Without them these requests are refused, as the standard allows.
     Unsupported if the board has no LIN slave, or its driver is too old.
     """
-    run = SlaveRun(board, description, node, space, flip_checksum, checksum, baud, loopback, identifiers, dump, configuration)
+    played = SlaveNode(description, node, flip_checksum, checksum, identifiers, dump, configuration)
+    run = SlaveRun(board, played, space, baud, loopback)
     run.set(values or {})
     ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
     return board.begin(lambda ended: Slave(run, ended, count, ticks))
