@@ -74,12 +74,6 @@ static const struct litepulse_event *litepulse_reader_at(struct litepulse_reader
 	return &events[data_race(fifo->out + index) & fifo->mask];
 }
 
-static u8 litepulse_reader_kind(struct litepulse_reader *reader, unsigned int index)
-{
-	return reader->ring ? litepulse_ring_kind(reader->ring, index) :
-			      litepulse_reader_at(reader, index)->kind;
-}
-
 static void litepulse_reader_append(struct litepulse_reader *reader,
 				    const struct litepulse_event *event)
 {
@@ -244,7 +238,10 @@ static unsigned int litepulse_reader_take_bytes(struct litepulse_sink *sink,
 	/* Of a byte that may be older the tick counts. */
 	if (reader->waiting || sequence->since || sink->since[LITEPULSE_BYTES])
 		return 0;
-	taken = litepulse_ring_take_bytes(reader->ring, sequence, words, count);
+	if (reader->ring->packed)
+		taken = litepulse_ring_take_run(reader->ring, sequence, words, count);
+	else
+		taken = litepulse_ring_take_bytes(reader->ring, sequence, words, count);
 	reader->stats.offered += taken;
 	sink->got |= taken;
 	return taken;
@@ -692,7 +689,8 @@ int litepulse_reader_make_ring(struct litepulse_reader *reader, struct litepulse
 	struct litepulse_ring_buffer *ring;
 	int error = 0;
 
-	if (wanted->flags || wanted->offset || wanted->reserved || wanted->length)
+	if (wanted->flags & ~LITEPULSE_RING_PACKED || wanted->offset || wanted->reserved ||
+	    wanted->length)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&reader->mutex))
 		return -ERESTARTSYS;
@@ -704,6 +702,7 @@ int litepulse_reader_make_ring(struct litepulse_reader *reader, struct litepulse
 	} else {
 		wanted->offset = (void *)ring->events - (void *)ring->state;
 		wanted->length = litepulse_reader_ring_bytes(ring);
+		ring->packed = wanted->flags & LITEPULSE_RING_PACKED;
 		spin_lock_irq(&reader->lp->lock);
 		/* mmap() and read() take no lock. */
 		smp_store_release(&reader->ring, ring);
@@ -736,6 +735,7 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 {
 	struct litepulse *lp = reader->lp;
 	unsigned int count, i;
+	u32 head;
 
 	/* Nobody reads meanwhile. */
 	if (mutex_lock_interruptible(&reader->mutex))
@@ -745,12 +745,15 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 	if (reader->ring)
 		litepulse_reader_tell_notes(reader);
 	count = litepulse_reader_queued(reader);
+	head = reader->ring ? reader->ring->head : 0;
 	stats->lost_events = lp->events.lost;
 	stats->lost_bytes = lp->bytes.lost;
 	stats->restarts = lp->restarts;
 	spin_unlock_irq(&lp->lock);
-	for (i = 0; i < count; i++)
-		stats->queued += !litepulse_reader_is_note(litepulse_reader_kind(reader, i));
+	if (reader->ring)
+		stats->queued = litepulse_ring_events(reader->ring, head, count);
+	for (i = 0; !reader->ring && i < count; i++)
+		stats->queued += !litepulse_reader_is_note(litepulse_reader_at(reader, i)->kind);
 	stats->delivered = stats->offered - stats->lost_host - stats->queued;
 	mutex_unlock(&reader->mutex);
 	return 0;

@@ -18,6 +18,11 @@
 
 static_assert(sizeof(struct litepulse_ring_event) == 16);
 static_assert(sizeof(struct litepulse_ring_state) <= PAGE_SIZE);
+static_assert(sizeof(struct litepulse_ring_event) == 4 * LITEPULSE_RUN_PER_EVENT);
+/* What LITEPULSE_RUN_DATA() and LITEPULSE_RUN_FLAGS() find in a record's info word, shifted. */
+static_assert(LITEPULSE_RECEIVE_INFO_DATA_SHIFT == 0);
+static_assert(LITEPULSE_RECEIVE_INFO_PARITY_ERROR_SHIFT == 25 - 16);
+static_assert(LITEPULSE_RECEIVE_INFO_TICK_47_32_SHIFT == 16);
 /* Flags, kind and source are written at once. */
 static_assert(offsetof(struct litepulse_ring_event, flags) == 12);
 static_assert(offsetof(struct litepulse_ring_event, kind) == 14);
@@ -162,6 +167,103 @@ unsigned int litepulse_ring_take_bytes(struct litepulse_ring_buffer *ring,
 	if (i)
 		litepulse_ring_publish(ring, head + i);
 	return i;
+}
+
+/* The place of an event, which four bytes of a run have. */
+static inline u32 *litepulse_ring_place(struct litepulse_ring_buffer *ring, u32 index)
+{
+	return (u32 *)&ring->events[index & (ring->size - 1)];
+}
+
+/*
+ * How many records are bytes of one run. It ends also where the upper bits of the tick change: a
+ * byte may have waited in the board for longer than the lower ones take to come round.
+ */
+static unsigned int litepulse_ring_run_length(const u32 *words, unsigned int count)
+{
+	const u32 first = words[LITEPULSE_RECEIVE_INFO / 4];
+	u32 before = words[LITEPULSE_RECEIVE_TICK_LO / 4];
+	unsigned int length;
+
+	for (length = 0; length < count; length++, words += LITEPULSE_RECEIVE_WORDS) {
+		const u32 low = words[LITEPULSE_RECEIVE_TICK_LO / 4];
+		const u32 info = words[LITEPULSE_RECEIVE_INFO / 4];
+
+		if (!litepulse_record_is_byte(info) || low - before > U16_MAX ||
+		    (info ^ first) & LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK)
+			break;
+		before = low;
+	}
+	return length;
+}
+
+/**
+ * litepulse_ring_take_run - received bytes as a run, straight into the ring
+ * @ring: it
+ * @sequence: of the receive stream, with the tick of a header read after they were stored
+ * @words: its records
+ * @count: how many, at least one
+ *
+ * For the usual case only, as litepulse_ring_take_bytes(), which takes a byte that is alone.
+ *
+ * Return: bytes taken; 0 if the first record is none, or there is no room for a run.
+ */
+unsigned int litepulse_ring_take_run(struct litepulse_ring_buffer *ring,
+				     struct litepulse_sequence *sequence, const u32 *words,
+				     unsigned int count)
+{
+	const u32 room = ring->size - litepulse_ring_queued(ring);
+	const u64 tick = litepulse_record_byte_tick(words, sequence->tick);
+	u32 head = ring->head + 1, before = tick;
+	unsigned int i, length;
+
+	if (room < 2)
+		return 0;
+	count = min3(count, (room - 1) * LITEPULSE_RUN_PER_EVENT, (u32)LITEPULSE_RUN_MAX);
+	length = litepulse_ring_run_length(words, count);
+	if (length < 2)
+		return litepulse_ring_take_bytes(ring, sequence, words, length);
+	for (i = 0; i < length; i++, words += LITEPULSE_RECEIVE_WORDS) {
+		const u32 low = words[LITEPULSE_RECEIVE_TICK_LO / 4];
+
+		/* Flags and data lie as in the record. */
+		litepulse_ring_place(ring, head + i / LITEPULSE_RUN_PER_EVENT)
+			[i % LITEPULSE_RUN_PER_EVENT] =
+				words[LITEPULSE_RECEIVE_INFO / 4] << 16 | (low - before);
+		before = low;
+	}
+	litepulse_ring_write(ring, ring->head, tick, length, 0, LITEPULSE_KIND_RUN,
+			     LITEPULSE_SRC_RECEIVER);
+	sequence->next += length;
+	litepulse_ring_publish(ring, head + DIV_ROUND_UP(length, LITEPULSE_RUN_PER_EVENT));
+	return length;
+}
+
+/**
+ * litepulse_ring_events - how many events and bytes lie in some places, notes not counted
+ * @ring: it; needs no lock. Nonsense if the program wrote there, or took a run in part
+ * @head: number of the place behind the last
+ * @count: places
+ */
+unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring, u32 head,
+				   unsigned int count)
+{
+	unsigned int found = 0, i = 0, bytes;
+
+	while (i < count) {
+		const u32 place = (head - count + i++) & (ring->size - 1);
+		const struct litepulse_ring_event *event = &ring->events[place];
+		const u8 kind = READ_ONCE(event->kind);
+
+		if (kind == LITEPULSE_KIND_RUN) {
+			bytes = min_t(u32, READ_ONCE(event->data), LITEPULSE_RUN_MAX);
+			found += bytes;
+			i += DIV_ROUND_UP(bytes, LITEPULSE_RUN_PER_EVENT);
+		} else if (kind != LITEPULSE_KIND_LOST && kind != LITEPULSE_KIND_RESTARTED) {
+			found++;
+		}
+	}
+	return found;
 }
 
 /**

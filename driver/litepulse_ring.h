@@ -17,8 +17,9 @@ struct vm_area_struct;
 /**
  * struct litepulse_ring_buffer - a ring
  * @state: shared, so the program may write anything anywhere in it; only its @tail is read
- * @events: shared, too; never read but for when an event was
+ * @events: shared, too; read only for when an event was, and for how many there are
  * @size: events it holds, a power of two
+ * @packed: received bytes may come as runs
  * @head: events ever put into it, modulo 2^32; what @state says is a copy
  * @pages: of both
  * @page_count: how many
@@ -27,6 +28,7 @@ struct litepulse_ring_buffer {
 	struct litepulse_ring_state *state;
 	struct litepulse_ring_event *events;
 	unsigned int size;
+	bool packed;
 	u32 head;
 	struct page **pages;
 	unsigned int page_count;
@@ -44,6 +46,11 @@ unsigned int litepulse_ring_take(struct litepulse_ring_buffer *ring,
 unsigned int litepulse_ring_take_bytes(struct litepulse_ring_buffer *ring,
 				       struct litepulse_sequence *sequence, const u32 *words,
 				       unsigned int count);
+unsigned int litepulse_ring_take_run(struct litepulse_ring_buffer *ring,
+				     struct litepulse_sequence *sequence, const u32 *words,
+				     unsigned int count);
+unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring, u32 head,
+				   unsigned int count);
 
 /* Events that the program has not taken. One that claims more than there were is told nothing. */
 static inline unsigned int litepulse_ring_queued(const struct litepulse_ring_buffer *ring)
@@ -54,26 +61,12 @@ static inline unsigned int litepulse_ring_queued(const struct litepulse_ring_buf
 	return queued > ring->size ? ring->size : queued;
 }
 
-/*
- * An event that the program has not taken, the one behind @index others; nonsense if it wrote
- * there.
- */
-static inline const struct litepulse_ring_event *
-litepulse_ring_at(const struct litepulse_ring_buffer *ring, unsigned int index)
+/* The tick of the oldest event that the program has not taken; nonsense if it wrote there. */
+static inline u64 litepulse_ring_oldest(const struct litepulse_ring_buffer *ring)
 {
 	u32 oldest = ring->head - litepulse_ring_queued(ring);
 
-	return &ring->events[(oldest + index) & (ring->size - 1)];
-}
-
-static inline u64 litepulse_ring_oldest(const struct litepulse_ring_buffer *ring)
-{
-	return READ_ONCE(litepulse_ring_at(ring, 0)->tick);
-}
-
-static inline u8 litepulse_ring_kind(const struct litepulse_ring_buffer *ring, unsigned int index)
-{
-	return READ_ONCE(litepulse_ring_at(ring, index)->kind);
+	return READ_ONCE(ring->events[oldest & (ring->size - 1)].tick);
 }
 
 #endif /* LITEPULSE_RING_H */

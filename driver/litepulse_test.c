@@ -21,6 +21,7 @@
 #include "litepulse_phc.h"
 #include "litepulse_record.h"
 #include "litepulse_regs.h"
+#include "litepulse_ring.h"
 #include "litepulse_time.h"
 
 /* --- 128 bits --- */
@@ -458,6 +459,142 @@ static void bytes_are_decoded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_AT_LEAST,
 			(int)events[0].flags);
 	KUNIT_EXPECT_EQ(test, 0xffff0001ull, events[0].count);
+}
+
+/* --- rings --- */
+
+#define RING_PLACES 8
+
+/* A packed ring without its program, and records of bytes for it. */
+struct packed {
+	struct litepulse_ring_buffer ring;
+	struct litepulse_ring_state state;
+	struct litepulse_ring_event events[RING_PLACES];
+	struct litepulse_sequence sequence;
+	u32 words[2 * LITEPULSE_RUN_MAX][LITEPULSE_RECEIVE_WORDS];
+	unsigned int count;
+};
+
+static struct packed *packed_ring(struct kunit *test, u64 now)
+{
+	struct packed *packed = kunit_kzalloc(test, sizeof(*packed), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, packed);
+	packed->ring = (struct litepulse_ring_buffer){ .state = &packed->state,
+						       .events = packed->events,
+						       .size = RING_PLACES };
+	packed->sequence.tick = now;
+	return packed;
+}
+
+static void add_byte(struct packed *packed, u64 tick, u32 flags, u32 data)
+{
+	u32 *words = packed->words[packed->count++];
+
+	words[0] = tick & 0xffffffff;
+	words[1] = (tick >> 32 & 0xffff) << 16 | flags << 9 | data;
+}
+
+/* How many of the records added are taken; the next ones are others. */
+static unsigned int take_run(struct packed *packed)
+{
+	unsigned int count = packed->count;
+
+	packed->count = 0;
+	return litepulse_ring_take_run(&packed->ring, &packed->sequence, packed->words[0], count);
+}
+
+/* Byte number @index behind the place of a run. */
+static u32 run_byte(const struct packed *packed, unsigned int place, unsigned int index)
+{
+	const u32 *bytes = (const u32 *)packed->events;
+
+	return bytes[((place + 1) * 4 + index) % (4 * RING_PLACES)];
+}
+
+static void runs_have_each_tick(struct kunit *test)
+{
+	static const u32 gaps[] = { 0, 1, 65535, 0, 700 };
+	static const u8 flags[] = { 0, LITEPULSE_RX_PARITY,
+				    LITEPULSE_RX_FRAMING | LITEPULSE_RX_BREAK, LITEPULSE_RX_OWN,
+				    LITEPULSE_RX_NOISE };
+	const u64 now = 0x0123456700000000ull;
+	struct packed *packed = packed_ring(test, now);
+	struct litepulse_ring_event *event = packed->events;
+	u64 tick = now - 0x100000;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+		tick += gaps[i];
+		add_byte(packed, tick, flags[i], 0x1a5 - i);
+	}
+	KUNIT_ASSERT_EQ(test, 5u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 3u, packed->state.head);
+	KUNIT_EXPECT_EQ(test, 5ull, packed->sequence.next);
+	KUNIT_EXPECT_EQ(test, now - 0x100000, event->tick);
+	KUNIT_EXPECT_EQ(test, 5u, event->data);
+	KUNIT_EXPECT_EQ(test, 0, (int)event->flags);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_RUN, (int)event->kind);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_SRC_RECEIVER, (int)event->source);
+	for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+		u32 byte = run_byte(packed, 0, i);
+
+		KUNIT_EXPECT_EQ(test, gaps[i], LITEPULSE_RUN_TICKS(byte));
+		KUNIT_EXPECT_EQ(test, 0x1a5 - i, LITEPULSE_RUN_DATA(byte));
+		KUNIT_EXPECT_EQ(test, (u32)flags[i], LITEPULSE_RUN_FLAGS(byte));
+	}
+	KUNIT_EXPECT_EQ(test, 5u, litepulse_ring_events(&packed->ring, 3, 3));
+}
+
+/* By a byte that is too far behind, by a record that is none, and where the ring is full. */
+static void runs_end(struct kunit *test)
+{
+	const u64 now = 0x0123456700000000ull, begin = now - 0x200000000ull;
+	struct packed *packed = packed_ring(test, now);
+	unsigned int i;
+
+	add_byte(packed, begin, 0, 1);
+	add_byte(packed, begin + 65535, 0, 2);
+	add_byte(packed, begin + 131071, 0, 3);
+	KUNIT_EXPECT_EQ(test, 2u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 2u, packed->state.head);
+	/* A byte alone is an event as always. */
+	add_byte(packed, begin + 131071, 0, 3);
+	add_byte(packed, begin + 196607, 0, 4);
+	KUNIT_EXPECT_EQ(test, 1u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 3u, packed->state.head);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_RX, (int)packed->events[2].kind);
+	KUNIT_EXPECT_EQ(test, begin + 131071, packed->events[2].tick);
+	/* So it is if the next came when the lower 32 bits had come round. */
+	add_byte(packed, begin + 200000, 0, 5);
+	add_byte(packed, begin + 200100 + 0x100000000ull, 0, 6);
+	KUNIT_EXPECT_EQ(test, 1u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 4u, packed->state.head);
+	KUNIT_EXPECT_EQ(test, 4u, litepulse_ring_events(&packed->ring, 4, 4));
+	/* A loss stands in its place. */
+	packed->state.tail = 4;
+	add_byte(packed, now - 1000, 0, 1);
+	add_byte(packed, now - 900, 0, 2);
+	add_byte(packed, now - 800, 0x08, 0);
+	KUNIT_EXPECT_EQ(test, 2u, take_run(packed));
+	add_byte(packed, now - 800, 0x08, 0);
+	KUNIT_EXPECT_EQ(test, 0u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 6u, packed->state.head);
+	/* Of 8 places 4 are left: one for the head of a run and 12 bytes, round the end. */
+	packed->state.tail = 2;
+	for (i = 0; i < 20; i++)
+		add_byte(packed, now - 500 + i, 0, i);
+	KUNIT_EXPECT_EQ(test, 12u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 10u, packed->state.head);
+	KUNIT_EXPECT_EQ(test, 12u, packed->events[6].data);
+	for (i = 0; i < 12; i++)
+		KUNIT_EXPECT_EQ(test, i, LITEPULSE_RUN_DATA(run_byte(packed, 6, i)));
+	/* There is none in one place, which an event can have. */
+	packed->state.tail = 3;
+	add_byte(packed, now, 0, 1);
+	add_byte(packed, now, 0, 2);
+	KUNIT_EXPECT_EQ(test, 0u, take_run(packed));
+	KUNIT_EXPECT_EQ(test, 10u, packed->state.head);
 }
 
 /* Of records that are not delivered each is counted, and what they report as lost. */
@@ -1559,6 +1696,8 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(losses_without_end_are_told),
 	KUNIT_CASE(bytes_are_decoded),
 	KUNIT_CASE(dropped_records_are_counted),
+	KUNIT_CASE(runs_have_each_tick),
+	KUNIT_CASE(runs_end),
 	KUNIT_CASE(records_at_once_are_few),
 	KUNIT_CASE(who_gets_what),
 	KUNIT_CASE(edges_are_chosen),

@@ -111,7 +111,7 @@ def echo_board_files():
     return echo_rig.echo_board()
 
 
-USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring resume retry settings keep nap perout xon"
+USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring runs resume retry settings keep nap perout xon"
 OF_THE_TTY = "breaks divisor latency flush refused"
 
 

@@ -38,7 +38,11 @@ EACH, LONG_WAIT, SHORT_WAIT = Setting(1, 0), Setting(384, 199_000), Setting(FULL
 SWEEP = (EACH, Setting(16, LATE), Setting(64, LATE), Setting(256, LATE), SHORT_WAIT, Setting(FULL, 50_000), LONG_WAIT)
 BAUDS = (1200, 9600, 115_200, 3_000_000)  # and 19200, with all of SWEEP
 HALF_FULL = Setting(256, 200_000)  # where 200 ms are more bytes than the board holds
-PEER_BAUDS = (1200, 9600, 19_200, 115_200, 3_000_000)
+RING = Setting(64, 200_000)  # four bytes of a run are one place
+RING_BAUDS = (115_200, 3_000_000)
+# Ways to LitePulse's bytes, in the tables.
+WHO = {"chardev": "LitePulse", "ring": "LitePulse, ring", "tty": "LitePulse, tty"}
+TTY_BAUDS = (1200, 9600, 19_200, 115_200, 3_000_000)
 FIFO_16550 = (1, 4, 8, 14)  # its trigger levels
 
 
@@ -99,18 +103,19 @@ def measure(port, baud, count, words):
     }
 
 
-def receive(baud, setting, seconds):
-    """LitePulse's figures."""
+def receive(baud, setting, seconds, way="chardev"):
+    """LitePulse's figures: by `read()`, or way "ring" by a packed ring."""
     count = length(baud, seconds)
-    found = measure(PULSE, baud, count, ["receive", "chardev", baud, count, "idle", setting.watermark, setting.timeout_us])
+    found = measure(PULSE, baud, count, ["receive", way, baud, count, "idle", setting.watermark, setting.timeout_us])
     check(found["error_ticks"] == [0, 0], f"{baud} baud, {setting.title}: the bytes' ticks are wrong by {found['error_ticks']}")
-    return {**found, "who": "LitePulse", "setting": setting.title}
+    return {**found, "who": WHO[way], "setting": setting.title}
 
 
-def receive_peer(baud, seconds):
-    """liteuart's."""
+def receive_tty(port, baud, seconds):
+    """A tty's, with its driver's own settings."""
     count = length(baud, seconds)
-    return {**measure(PEER, baud, count, ["receive", "tty", PEER.path, baud, count, "idle"]), "who": "liteuart", "setting": "its driver"}
+    who = PEER.title if port == PEER else WHO["tty"]
+    return {**measure(port, baud, count, ["receive", "tty", port.path, baud, count, "idle"]), "who": who, "setting": "its driver"}
 
 
 def arithmetic(baud, level):
@@ -149,8 +154,11 @@ def steps(long):
                 seconds,
                 lambda seconds, baud=baud, setting=setting: receive(baud, setting, seconds),
             )
-    for baud in PEER_BAUDS:
-        add("liteuart", "liteuart's driver", baud, 0.3, lambda seconds, baud=baud: receive_peer(baud, seconds))
+    for baud in RING_BAUDS:
+        add("ring", f"a packed ring, {RING.title}", baud, 0.3, lambda seconds, baud=baud: receive(baud, RING, seconds, "ring"))
+    for baud in TTY_BAUDS:
+        add("tty", "LitePulse's tty", baud, 0.3, lambda seconds, baud=baud: receive_tty(PULSE, baud, seconds))
+        add("liteuart", "liteuart's driver", baud, 0.3, lambda seconds, baud=baud: receive_tty(PEER, baud, seconds))
     return made
 
 
@@ -164,20 +172,30 @@ def error_us(one):
     return (one["error_ticks"][1] - one["error_ticks"][0]) * 10**6 / HZ if one["error_ticks"] else None
 
 
+def most_bytes(found):
+    """A sentence about the highest rate: which way is without loss, and what the others lose."""
+    whole = [one["who"] for one in found.values() if one["baud"] == max(BAUDS) and not one["lost"]]
+    lossy = [one for one in found.values() if one["baud"] == max(BAUDS) and one["lost"]]
+    said = [f"Without loss: {'; '.join(dict.fromkeys(whole))}." if whole else "No way is without loss."]
+    if lossy:
+        said.append("Where bytes are lost, LitePulse reports how many to a program that reads events; a tty cannot.")
+    return " ".join(said)
+
+
 def tables(found):
     """The study's columns, and what it could not have."""
     out = [
         f"Bytes in a row, the Linux SoC at {HZ // 10**6} MHz ({RTL}). A byte waits from the begin of its stop bit until an interrupt,",
-        "and until `read()` returns it; the longest of all. The error of a byte's time is that of the tick that it comes with. A tty has",
-        "none: there it is how much the moments of `read()` wander. CPU is the share that others no longer had. The file has",
-        f"{FILE:,} bytes; the table says how many of them were sent. At 3,000,000 baud a byte comes every {HZ * 10 // 3_000_000} cycles of",
-        "the CPU, and it keeps up with neither port: with its tick a byte costs more. But LitePulse tells what is lost.",
+        "and until the program has it, by `read()` or, of a ring, by `poll()`; the longest of all. The error of a byte's time is that of",
+        "the tick that it comes with. A tty has none: there it is how much the moments of `read()` wander. CPU is the share that others no",
+        f"longer had. The file has {FILE:,} bytes; the table says how many of them were sent. At 3,000,000 baud a byte comes every",
+        f"{HZ * 10 // 3_000_000} cycles of the CPU. {most_bytes(found)}",
         "",
-        "| who | interrupts for | baud | bytes | interrupts a second | until the interrupt, ms | until `read()`, ms | CPU "
+        "| who | interrupts for | baud | bytes | interrupts a second | until the interrupt, ms | until the program, ms | CPU "
         "| error of a byte's time, µs | lost |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for one in sorted(found.values(), key=lambda one: (one["baud"], one["who"] != "liteuart", -one["per_second"])):
+    for one in sorted(found.values(), key=lambda one: (one["baud"], one["who"] != PEER.title, one["who"], -one["per_second"])):
         error = error_us(one)
         wrong = "-" if error is None else f"{error:,.0f}" if error else "0, each to the tick"
         waits, latency = (ms(one["waits_us"]), ms(one["latency_us"][1])) if not one["lost"] else ("-", "-")
@@ -210,7 +228,7 @@ def tables(found):
         if name in found:
             one = found[name]
             reached = one["per_second"] <= rate and one["error_ticks"] == [0, 0] and one["waits_us"] <= limit
-            read = f"; until `read()` {ms(one['latency_us'][1])} ms" if one["latency_us"] else ""
+            read = f"; until the program {ms(one['latency_us'][1])} ms" if one["latency_us"] else ""
             said.append(f"{what}: {'reached' if reached else '**missed**'} ({one['per_second']:.2f}, {ms(one['waits_us'])} ms{read})")
     if said:
         out += ["", f"The goals at 19,200 baud: a byte waits for its interrupt, its time has no error. {'. '.join(said)}."]
@@ -220,8 +238,8 @@ def tables(found):
 def charts(found):
     """Interrupts against latency, and the error of the time against interrupts."""
     rows = [one for one in found.values() if one["baud"] == 19_200 and one["latency_us"]]
-    mine = sorted((one for one in rows if one["who"] != "liteuart"), key=lambda one: one["per_second"])
-    peer = [one for one in rows if one["who"] == "liteuart"]
+    mine = sorted((one for one in rows if one["who"] == WHO["chardev"]), key=lambda one: one["per_second"])
+    peer = [one for one in rows if one["who"] == PEER.title]
     if not mine:
         return []
 

@@ -13,7 +13,7 @@ from sim.experiments.p1_pulses import P1, WAYS
 from sim.experiments.p2_interrupts import EACH, SHORT_WAIT
 from sim.experiments.p4_cycle import P4
 from sim.faults import test_faults
-from sim.linux.driver_bench import PULSE
+from sim.linux.driver_bench import PEER, PULSE
 
 
 def test_p1_the_exact_ways_are_exact_under_load():
@@ -57,10 +57,23 @@ def test_p2_room_is_left_for_what_comes():
 
 def test_p2_a_tty_does_not_tell_what_it_loses():
     """At 3 Mbaud liteuart's 16 bytes run over; the table says so and has no times."""
-    lossy = p2_interrupts.receive_peer(3_000_000, 0.01)
+    lossy = p2_interrupts.receive_tty(PEER, 3_000_000, 0.01)
     assert 0 < lossy["lost"] < lossy["bytes"] == 3000 and not lossy["told"]
     (line,) = [line for line in p2_interrupts.tables({"liteuart": lossy}) if line.startswith("| liteuart |")]
     assert line.endswith(f" | - | - | {max(lossy['cpu'], 0):.1%} | - | **{lossy['lost']:,}**, not told |")
+
+
+def test_p2_the_other_ways_to_the_bytes():
+    """A packed ring has each tick as read() has, the tty none; both have rows of their own."""
+    found = {
+        "ring": p2_interrupts.receive(3_000_000, p2_interrupts.RING, 0.01, "ring"),
+        "tty": p2_interrupts.receive_tty(PULSE, 115_200, 0.01),
+    }
+    assert found["ring"]["error_ticks"] == [0, 0] and found["ring"]["bytes"] == 3000 and found["ring"]["lost"] == 0
+    assert found["tty"]["lost"] == 0 and not found["tty"]["told"] and found["tty"]["error_ticks"][1] > 0
+    rows = [line.split(" | ")[0] for line in p2_interrupts.tables(found) if line.startswith("| LitePulse, ")]
+    assert rows == ["| LitePulse, tty", "| LitePulse, ring"]
+    assert "Without loss: LitePulse, ring." in "\n".join(p2_interrupts.tables(found)) and not p2_interrupts.charts(found)
 
 
 def test_p2_arithmetic():

@@ -88,22 +88,29 @@ def test_a_slow_program_is_told_what_it_lost(ring):
     assert stats == [[100, 0, SIZE, 36, 0, 0, 0], [100, SIZE, 0, 36, 0, 0, 0], [171, 129, 0, 42, 0, 0, 0]]
 
 
-def test_bytes_have_the_ticks_of_the_pins(ring):
-    """Straight from the records, which have no time but the tick; what did not fit is reported behind the rest, in its place."""
-    data, form = {"taken": bytes(range(70)), "left": bytes(range(100, 180))}, profile(9600)
-    rows = {name: row(2000, ones, form) for name, ones in data.items()}
+@pytest.mark.parametrize("case, many", [("bytes", 80), ("runs", 300)])
+def test_bytes_have_the_ticks_of_the_pins(ring, case, many):
+    """Straight from the records, which have no time but the tick; what did not fit is reported behind the rest, in its place.
+
+    As runs, too: bytes of one interrupt that are too far apart for a run are two of them.
+    """
+    form, first, rest = profile(1_000_000), bytes(range(70)), bytes(k % 251 for k in range(many))
+    far = 2000 + 35 * 500 + 100_000  # more than the 65535 ticks of a run
+    rows = {"taken": [*row(2000, first[:35], form), *row(far, first[35:], form)], "left": row(2000, rest, form)}
     stimulus = [
         line for name, frames in rows.items() for line in (f"after ready {name}", *(f"+{t} rx {v}" for t, v in edges_of(wave(frames))))
     ]
-    told, pins = ring("bytes", "\n".join(stimulus))
+    told, pins = ring(case, "\n".join(stimulus))
     falls = [tick for tick, _, level in sampled_edges(pins, ["rx"]) if not level]
-    taken, left = ([(RX, RECEIVER, frame.tick, byte, 0) for frame, byte in zip(rows[name], data[name])] for name in rows)
-    moved = [falls[0] - taken[0][2], next(tick for tick in falls if tick > falls[0] - taken[0][2] + rows["taken"][-1].end) - left[0][2]]
-    taken, left = ([(*e[:2], e[2] + late, *e[3:]) for e in ones] for ones, late in zip((taken, left), moved))
+    late = falls[0] - 2000
+    again = next(tick for tick in falls if tick > late + rows["taken"][-1].end) - 2000
+    taken = [(RX, RECEIVER, late + frame.tick, byte, 0) for frame, byte in zip(rows["taken"], first)]
+    left = [(RX, RECEIVER, again + frame.tick, byte, 0) for frame, byte in zip(rows["left"], rest)]
     found = put(told)
-    assert found[:70] == taken and found[70 : 70 + SIZE] == left[:SIZE]
-    assert [e[:4] for e in found[70 + SIZE :]] == [(LOST, RECEIVER, left[SIZE][2], 80 - SIZE)] and not found[-1][4] & HARDWARE
-    assert told.all("polled") == [["left", 1, IN]] and told.one("stats") == [150, 134, 0, 16, 0, 0, 0]
+    fit = len(found) - 71
+    assert found[:70] == taken and found[70:-1] == left[:fit] and (fit == SIZE if case == "bytes" else 2 * SIZE < fit < many)
+    assert found[-1][:4] == (LOST, RECEIVER, left[fit][2], many - fit) and not found[-1][4] & HARDWARE
+    assert told.all("polled") == [["left", 1, IN]] and told.one("stats") == [70 + many, 70 + fit, 0, many - fit, 0, 0, 0]
 
 
 def test_what_the_board_lost_is_told(ring):

@@ -46,6 +46,7 @@
 #define LITEPULSE_KIND_RX		16 /* a byte was received; tick: its start edge */
 #define LITEPULSE_KIND_LOST		17 /* records are missing here; always delivered */
 #define LITEPULSE_KIND_RESTARTED	18 /* what ran on the board has stopped; always delivered */
+#define LITEPULSE_KIND_RUN		19 /* in a packed ring: so many bytes as data says */
 
 /* litepulse_event.source, and what litepulse_event.data is for it */
 #define LITEPULSE_SRC_QUEUE	   0 /* tag << 16 | kind << 10 | profile << 8 | byte */
@@ -139,6 +140,13 @@ struct litepulse_ring_event {
 	__u8 source;
 };
 
+/* A byte of a run: 32 bits, in the machine's byte order. */
+#define LITEPULSE_RUN_TICKS(byte) ((byte) & 0xffff) /* since the one before; of the first: 0 */
+#define LITEPULSE_RUN_DATA(byte)  ((byte) >> 16 & 0x1ff) /* as litepulse_event.data */
+#define LITEPULSE_RUN_FLAGS(byte) ((byte) >> 25) /* LITEPULSE_RX_* */
+#define LITEPULSE_RUN_PER_EVENT	  4 /* bytes of a run in the place of an event */
+#define LITEPULSE_RUN_MAX	  64 /* bytes */
+
 /**
  * struct litepulse_ring_state - how far driver and program are; the beginning of a mapped ring
  * @head: events that the driver has ever put into the ring, modulo 2^32. A program reads it with
@@ -162,7 +170,7 @@ struct litepulse_ring_state {
  * read(): for high rates; since version 3
  * @events: how many it holds, a power of two from 64 to 262144; -ENOMEM as for
  *	litepulse_subscribe.fifo
- * @flags: 0
+ * @flags: LITEPULSE_RING_*
  * @offset: answer: of the first event, in bytes from the beginning of what is mapped
  * @reserved: 0
  * @length: answer: bytes to map, at offset 0 of the file, shared, for reading and writing
@@ -172,7 +180,16 @@ struct litepulse_ring_state {
  * litepulse_subscribe.watermark and .timeout_us as before. When the ring is full the newest
  * events are lost, and a LOST says how many, as soon as there is room for it: it is in the ring
  * when poll() returns, and EPOLLPRI says that one waits for room.
+ *
+ * With LITEPULSE_RING_PACKED, since version 5, received bytes that follow each other within 65535
+ * ticks may come as a run: an event LITEPULSE_KIND_RUN, with the tick of the first, and behind it
+ * the bytes, four (LITEPULSE_RUN_PER_EVENT) in the place of an event, the last places filled up.
+ * Others come as LITEPULSE_KIND_RX: a byte alone, the first ones after a subscription or a loss,
+ * and all while somebody else receives bytes, too. A run is taken whole before @tail of the state
+ * moves; .watermark counts places.
  */
+#define LITEPULSE_RING_PACKED 0x1 /* received bytes may come as runs */
+
 struct litepulse_ring {
 	__u32 events;
 	__u32 flags;

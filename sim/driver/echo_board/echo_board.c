@@ -715,6 +715,35 @@ static int flood_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops flood_ops = { .set = flood_set };
 module_param_cb(flood, &flood_ops, NULL, 0200);
 
+/*
+ * Writing "COUNT GAP" to this parameter makes board 0 receive a row of bytes 0, 1, 2 ..., one every GAP ticks, the last of them now. Every
+ * third was sent by somebody else at the same time.
+ */
+static int row_set(const char *value, const struct kernel_param *parameter)
+{
+	struct board *b = &all[0];
+	unsigned int count, gap, i;
+	unsigned long flags;
+	u64 tick;
+
+	if (sscanf(value, "%u %u", &count, &gap) != 2 || count > BYTES)
+		return -EINVAL;
+	spin_lock_irqsave(&b->lock, flags);
+	tick = tick_of(b) - (u64)gap * count;
+	for (i = 0; i < count && b->byte_count < BYTES; i++) {
+		u32 *words = b->bytes[b->byte_count++];
+
+		tick += gap;
+		words[0] = lower_32_bits(tick);
+		words[1] = (u32)(upper_32_bits(tick) & 0xffff) << 16 | (i % 3 ? 0 : LITEPULSE_RX_NOISE << 9) | (i & 0xff);
+	}
+	spin_unlock_irqrestore(&b->lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops row_ops = { .set = row_set };
+module_param_cb(row, &row_ops, NULL, 0200);
+
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)
 {

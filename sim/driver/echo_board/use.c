@@ -19,6 +19,7 @@
  *                the same (keeps=1)
  *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
  *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
+ *   use runs     rows of bytes in a packed ring: cut where a gap, a loss, another reader or the ring's end demands it
  *   use memory   what files take of the machine's memory has an end, and comes back when they are closed
  *   use leave-N  a train runs, on a line that rests at 0, when the machine goes down; N: 1 if it was to be kept
  *   use overtake a line word that arrives late is not overtaken by a newer one (sleeps=1)
@@ -2009,6 +2010,240 @@ static void ring(void)
 	write_file(driver, "bind", board);
 }
 
+/* A packed ring of 64 places, and how far it was read. */
+struct packed {
+	int fd;
+	struct litepulse_ring_state *state;
+	struct litepulse_ring_event *events;
+	size_t length;
+	uint32_t tail;
+};
+
+/* So many bytes that follow each other by so many ticks; they are in the ring by the return. */
+static void receive_row(unsigned int count, unsigned int gap)
+{
+	char text[32];
+
+	usleep(gap * count / 1000 + 1000);	/* all came after whoever gets them subscribed */
+	snprintf(text, sizeof(text), "%u %u", count, gap);
+	write_parameter("row", text);
+	usleep(50000);
+}
+
+static const struct litepulse_ring_event *next_event(struct packed *packed)
+{
+	CHECK(packed->tail != __atomic_load_n(&packed->state->head, __ATOMIC_ACQUIRE));
+	return &packed->events[packed->tail++ % 64];
+}
+
+static int row_flags(unsigned int number)
+{
+	return number % 3 ? 0 : LITEPULSE_RX_NOISE;
+}
+
+/* Bytes number @from and so on of a row that are a run. */
+static void take_run(struct packed *packed, unsigned int from, unsigned int count, unsigned int gap)
+{
+	const struct litepulse_ring_event *event = next_event(packed);
+	const uint32_t *words = (const void *)packed->events;
+
+	CHECK(event->kind == LITEPULSE_KIND_RUN && event->source == LITEPULSE_SRC_RECEIVER && !event->flags && event->data == count);
+	for (unsigned int i = 0; i < count; i++) {
+		uint32_t byte = words[(packed->tail * LITEPULSE_RUN_PER_EVENT + i) % (64 * LITEPULSE_RUN_PER_EVENT)];
+
+		CHECK(LITEPULSE_RUN_DATA(byte) == from + i && (int)LITEPULSE_RUN_FLAGS(byte) == row_flags(from + i));
+		CHECK(LITEPULSE_RUN_TICKS(byte) == (i ? gap : 0));
+	}
+	packed->tail += (count + LITEPULSE_RUN_PER_EVENT - 1) / LITEPULSE_RUN_PER_EVENT;
+}
+
+static void take_one(struct packed *packed, unsigned int number)
+{
+	const struct litepulse_ring_event *event = next_event(packed);
+
+	CHECK(event->kind == LITEPULSE_KIND_RX && event->data == number && event->flags == row_flags(number));
+}
+
+/* A row one by one. */
+static void take_singly(struct packed *packed, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		take_one(packed, i);
+}
+
+static void take_lost(struct packed *packed, unsigned int count, int flags)
+{
+	const struct litepulse_ring_event *event = next_event(packed);
+
+	CHECK(event->kind == LITEPULSE_KIND_LOST && event->source == LITEPULSE_SRC_RECEIVER && event->data == count && event->flags == flags);
+}
+
+/* That was all; the driver may have the places. */
+static void all_taken(struct packed *packed)
+{
+	CHECK(packed->tail == packed->state->head);
+	__atomic_store_n(&packed->state->tail, packed->tail, __ATOMIC_RELEASE);
+}
+
+static struct packed open_packed(unsigned int watermark, unsigned int timeout_us)
+{
+	struct litepulse_ring wanted = { .events = 64, .flags = LITEPULSE_RING_PACKED };
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_RX, .clock = LITEPULSE_CLOCK_NONE, .watermark = watermark,
+					    .timeout_us = timeout_us };
+	struct packed packed = { .fd = open_pulse() };
+
+	CHECK(!ioctl(packed.fd, LITEPULSE_IOC_RING, &wanted));
+	packed.state = mmap(NULL, wanted.length, PROT_READ | PROT_WRITE, MAP_SHARED, packed.fd, 0);
+	CHECK(packed.state != MAP_FAILED);
+	packed.events = (void *)((char *)packed.state + wanted.offset);
+	packed.length = wanted.length;
+	CHECK(!ioctl(packed.fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+	/* The first one is compared with the moment of the call. */
+	receive_row(1, 0);
+	take_one(&packed, 0);
+	all_taken(&packed);
+	return packed;
+}
+
+static int is_due(const struct packed *packed, int timeout_ms)
+{
+	return poll(&(struct pollfd){ .fd = packed->fd, .events = POLLIN }, 1, timeout_ms);
+}
+
+static struct litepulse_stats stats_of(const struct packed *packed)
+{
+	struct litepulse_stats stats;
+
+	CHECK(!ioctl(packed->fd, LITEPULSE_IOC_STATS, &stats));
+	return stats;
+}
+
+/* Mapped, it would still be filled. */
+static void close_packed(struct packed *packed)
+{
+	CHECK(!munmap(packed->state, packed->length) && !close(packed->fd));
+}
+
+/* Rows of bytes in a packed ring: as runs, cut where the gap, a loss, the ring's end or another reader demands it. */
+static void runs(void)
+{
+	struct packed packed = open_packed(1, 0), other;
+	struct litepulse_ring again = { .events = 64 };
+	struct litepulse_stats stats;
+	uint32_t tail;
+	int reader, tty;
+
+	/* A kind of the ring alone; and what a file has it has for good. */
+	CHECK(ioctl(packed.fd, LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_RUN }) == -1);
+	CHECK(errno == EINVAL && ioctl(packed.fd, LITEPULSE_IOC_RING, &again) == -1 && errno == EBUSY);
+	receive_row(10, 200);
+	take_run(&packed, 0, 10, 200);
+	receive_row(1, 0);
+	take_one(&packed, 0);
+	receive_row(3, 65535);
+	take_run(&packed, 0, 3, 65535);
+	receive_row(2, 65536);
+	take_one(&packed, 0);
+	take_one(&packed, 1);
+	receive_row(65, 200);
+	take_run(&packed, 0, 64, 200);
+	take_one(&packed, 64);
+	all_taken(&packed);
+	/* A loss of the board stands where it happened. */
+	write_parameter("hold", "1");
+	receive_row(5, 200);
+	write_parameter("lose", "0");
+	receive_row(6, 200);
+	write_parameter("lose", "1");
+	receive_row(7, 200);
+	write_parameter("hold", "0");
+	usleep(50000);
+	/* Records that were fetched together with that of the loss are no runs. */
+	take_run(&packed, 0, 5, 200);
+	take_lost(&packed, 5, LITEPULSE_FLAG_HARDWARE);
+	take_singly(&packed, 6);
+	CHECK(next_event(&packed)->flags == (LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_AT_LEAST));
+	take_singly(&packed, 7);
+	all_taken(&packed);
+	/* The last places of the ring: three make a run of eight, one is a byte; all others are lost. */
+	for (int i = 0; i < 15; i++)
+		receive_row(12, 200);
+	CHECK(packed.state->head - packed.tail == 60);
+	receive_row(9, 200);
+	stats = stats_of(&packed);
+	CHECK(stats.queued == 15 * 12 + 9 && !stats.lost_host);
+	receive_row(20, 200);
+	stats = stats_of(&packed);
+	CHECK(packed.state->head - packed.tail == 64 && stats.queued == 15 * 12 + 9 && stats.lost_host == 20);
+	for (int i = 0; i < 15; i++)
+		take_run(&packed, 0, 12, 200);
+	take_run(&packed, 0, 9, 200);
+	all_taken(&packed);
+	CHECK(is_due(&packed, 0));
+	take_lost(&packed, 20, 0);
+	all_taken(&packed);
+	for (int i = 0; i < 15; i++)
+		receive_row(12, 200);
+	receive_row(1, 200);
+	receive_row(20, 200);
+	for (int i = 0; i < 15; i++)
+		take_run(&packed, 0, 12, 200);
+	take_one(&packed, 0);
+	take_run(&packed, 0, 8, 200);
+	all_taken(&packed);
+	CHECK(is_due(&packed, 0));
+	take_lost(&packed, 12, 0);
+	all_taken(&packed);
+	/* While others receive bytes each comes by itself. */
+	reader = open_pulse();
+	subscribe(reader, 1 << LITEPULSE_KIND_RX);
+	receive_row(3, 200);
+	take_singly(&packed, 3);
+	close(reader);
+	receive_row(3, 200);
+	take_run(&packed, 0, 3, 200);
+	tty = open_tty();
+	receive_row(3, 200);
+	take_singly(&packed, 3);
+	close(tty);
+	receive_row(3, 200);
+	take_run(&packed, 0, 3, 200);
+	all_taken(&packed);
+	/* A program that has taken a part of a run, and one that wrote into it, get what they asked for and harm nobody. */
+	receive_row(40, 200);
+	packed.events[packed.tail % 64].data = ~0u;
+	CHECK(stats_of(&packed).queued == 64);
+	tail = packed.tail;
+	for (uint32_t part = 1; part <= 11; part++) {
+		__atomic_store_n(&packed.state->tail, tail + part, __ATOMIC_RELEASE);
+		CHECK(is_due(&packed, 0) == (part < 11));
+		(void)stats_of(&packed);
+	}
+	packed.tail = tail + 11;
+	receive_row(5, 200);
+	take_run(&packed, 0, 5, 200);
+	all_taken(&packed);
+	close_packed(&packed);
+	/* poll() waits for places: 20 bytes have six of them, eleven less. Or for as long as the oldest may wait. */
+	other = open_packed(9, 0);
+	receive_row(20, 200);
+	CHECK(!is_due(&other, 100) && other.state->head - other.tail == 6);
+	receive_row(8, 200);
+	CHECK(is_due(&other, 0) && other.state->head - other.tail == 9);
+	take_run(&other, 0, 20, 200);
+	take_run(&other, 0, 8, 200);
+	all_taken(&other);
+	CHECK(!is_due(&other, 0));
+	close_packed(&other);
+	other = open_packed(9, 300000);
+	receive_row(20, 200);
+	CHECK(!is_due(&other, 0) && is_due(&other, 5000) == 1);
+	take_run(&other, 0, 20, 200);
+	all_taken(&other);
+	CHECK(!is_due(&other, 0));
+	close_packed(&other);
+}
+
 /* A call whose argument lies in memory that is not there until somebody gives it. */
 enum call { CALL_SUBSCRIBE, CALL_CLAIM, CALL_TRAIN_START, CALL_LAUNCH, CALL_INFO, CALL_STATUS, CALL_READ, CALLS };
 
@@ -2354,6 +2589,9 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "ring")) {
 		close(pulse);
 		ring();
+	} else if (!strcmp(words[1], "runs")) {
+		close(pulse);
+		runs();
 	} else if (!strcmp(words[1], "page")) {
 		close(pulse);
 		page();

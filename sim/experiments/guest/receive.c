@@ -3,7 +3,7 @@
  * Reads bytes that come in a row, and says how often it had to, what the CPU had left, and how well it knows when they came.
  *
  *	receive chardev BAUD BYTES LOAD WATERMARK TIMEOUT_US	LitePulse: bytes with their ticks, by read()
- *	receive ring BAUD BYTES LOAD WATERMARK TIMEOUT_US	the same by the ring of a file
+ *	receive ring BAUD BYTES LOAD WATERMARK TIMEOUT_US	the same by a packed ring
  *	receive tty TTY BAUD BYTES LOAD				any tty: bytes; the time of a byte is when read() returned
  *
  * LOAD: see load.h. Each return of read(), and of poll() for a ring, is marked by a store to the console's register, which the simulator
@@ -24,6 +24,7 @@
 
 #define HZ	50000000ull
 #define MOST	49152	/* bytes */
+#define PLACES	16384	/* of the ring */
 
 static uint16_t sizes[MOST];
 static long got, wrong, reads;
@@ -93,6 +94,21 @@ static inline void check_byte(uint64_t tick, unsigned char data)
 	wrong += data != (unsigned char)(number * 7);
 }
 
+/* The bytes behind the event number @head. */
+static void check_run(struct ring *ring, const struct litepulse_ring_event *event, uint32_t head)
+{
+	const uint32_t *places = (const void *)ring->events, last = ring->size * LITEPULSE_RUN_PER_EVENT - 1;
+	uint32_t at = (head + 1) * LITEPULSE_RUN_PER_EVENT;
+	uint64_t tick = event->tick;
+
+	for (uint32_t left = event->data; left; left--) {
+		uint32_t byte = places[at++ & last];
+
+		tick += LITEPULSE_RUN_TICKS(byte);
+		check_byte(tick, LITEPULSE_RUN_DATA(byte));
+	}
+}
+
 static void check_lost(unsigned long count)
 {
 	lost += count;
@@ -126,7 +142,7 @@ static void case_ring(char **argv)
 	rate = strtoul(argv[0], NULL, 0);
 	close(open_tty("/dev/ttyPULSE0", argv[0]));
 	begin(argv[2]);
-	ring_open(&ring, fd, 8192);
+	ring_open_packed(&ring, fd, PLACES);
 	subscribe_bytes(fd, argv, 0);
 	since = wait_for(bytes, argv[0]);
 	while (got + lost < bytes && poll(&p, 1, -1) == 1) {
@@ -136,10 +152,14 @@ static void case_ring(char **argv)
 
 			if (e->kind == LITEPULSE_KIND_LOST) {
 				check_lost(e->data);
-				continue;
+			} else if (e->kind == LITEPULSE_KIND_RUN) {
+				check_run(&ring, e, tail);
+				size += e->data;
+				tail += (e->data + LITEPULSE_RUN_PER_EVENT - 1) / LITEPULSE_RUN_PER_EVENT;
+			} else {
+				check_byte(e->tick, e->data);
+				size++;
 			}
-			check_byte(e->tick, e->data);
-			size++;
 		}
 		mark(size);
 		__atomic_store_n(&ring.state->tail, tail, __ATOMIC_RELEASE);

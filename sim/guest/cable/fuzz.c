@@ -103,11 +103,11 @@ static void fill(unsigned long command, void *argument, size_t size)
 	switch (draw(3) ? command : 0) {
 	case LITEPULSE_IOC_SUBSCRIBE:
 		*(struct litepulse_subscribe *)argument = (struct litepulse_subscribe){
-			.kinds = draw(2) ? 0x600feu & word() : 1u << (1 + draw(17)), .rise = draw(32), .fall = draw(32), .clock = draw(6),
+			.kinds = draw(2) ? 0x600feu & word() : 1u << (1 + draw(20)), .rise = draw(32), .fall = draw(32), .clock = draw(6),
 			.fifo = draw(3) ? 1u << draw(15) : 0, .watermark = draw(20), .timeout_us = draw(20000) };
 		break;
 	case LITEPULSE_IOC_RING:
-		*(struct litepulse_ring *)argument = (struct litepulse_ring){ .events = 1u << draw(20) };
+		*(struct litepulse_ring *)argument = (struct litepulse_ring){ .events = 1u << draw(20), .flags = draw(3) };
 		break;
 	case LITEPULSE_IOC_CLAIM:
 		*(struct litepulse_claim *)argument = (struct litepulse_claim){ .flags = draw(2), .fd_flags = draw(2) ? O_NONBLOCK : O_CLOEXEC,

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "guest.h"
+#include "ports.h"
 #include "ring.h"
 
 #define EDGES (1u << LITEPULSE_KIND_EDGE)
@@ -53,7 +54,7 @@ static void tell_map(const char *label, int fd, size_t length, int protection, i
 static void case_refused(void)
 {
 	static const struct litepulse_ring bad[] = {
-		{ .events = 0 }, { .events = 32 }, { .events = 65 }, { .events = 1u << 19 }, { .events = 64, .flags = 1 },
+		{ .events = 0 }, { .events = 32 }, { .events = 65 }, { .events = 1u << 19 }, { .events = 64, .flags = 2 },
 		{ .events = 64, .offset = 1 }, { .events = 64, .reserved = 1 }, { .events = 64, .length = 1 },
 	};
 	int fd = open_device(0), busy = open_device(0), claim = claim_device(busy, 0, 0);
@@ -153,25 +154,37 @@ static void case_flood(void)
 	tell_stats(fd);
 }
 
-/* Received bytes, once round and more; then more than it holds. */
-static void case_bytes(void)
+/* Received bytes, once round and more; then more than it holds. Packed: as runs, which several bytes to an interrupt make. */
+static void tell_bytes(unsigned int flags, unsigned int watermark)
 {
 	int fd = open_device(0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct ring ring;
 
-	ring_open(&ring, fd, 64);
-	subscribe(fd, (struct litepulse_subscribe) { .kinds = BYTES, .clock = LITEPULSE_CLOCK_NONE });
+	close(open_tty("/dev/ttyPULSE0", "1000000"));
+	ring_open_as(&ring, fd, 64, flags);
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = BYTES, .clock = LITEPULSE_CLOCK_NONE, .watermark = watermark,
+		  .timeout_us = watermark > 1 ? 20000 : 0 });
 	ready("taken");
 	while (count < 70 && poll(&p, 1, 1000) == 1)
 		take(&ring, -1u);
 	tell_taken();
 	ready("left");
-	sleep_ms(100);
+	sleep_ms(50);
 	tell_all(&ring, -1u);
 	tell_poll("left", &ring, 0);
 	tell_all(&ring, -1u);
 	tell_stats(fd);
+}
+
+static void case_bytes(void)
+{
+	tell_bytes(0, 1);
+}
+
+static void case_runs(void)
+{
+	tell_bytes(LITEPULSE_RING_PACKED, 16);
 }
 
 /* Eight at a time, or when the oldest has waited: also what is left, and what came while an older one waited that was taken. */
@@ -242,6 +255,7 @@ int main(int words, char **argv)
 	} cases[] = {
 		{ "refused", case_refused }, { "edges", case_edges }, { "full", case_full }, { "flood", case_flood },
 		{ "watermark", case_watermark }, { "wrong-tail", case_wrong_tail }, { "bytes", case_bytes },
+		{ "runs", case_runs },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -14,11 +14,15 @@ struct ring {
 	struct litepulse_ring_event *events;
 	uint32_t size, offset;
 	uint64_t length;
+	/* Of a run: its bytes that are left, and the latest one. */
+	uint32_t left;
+	uint32_t at;
+	uint64_t tick;
 };
 
-static inline void ring_open(struct ring *ring, int fd, unsigned int size)
+static inline void ring_open_as(struct ring *ring, int fd, unsigned int size, unsigned int flags)
 {
-	struct litepulse_ring wanted = { .events = size };
+	struct litepulse_ring wanted = { .events = size, .flags = flags };
 
 	if (ioctl(fd, LITEPULSE_IOC_RING, &wanted))
 		die("ring");
@@ -30,17 +34,50 @@ static inline void ring_open(struct ring *ring, int fd, unsigned int size)
 	ring->size = size;
 	ring->offset = wanted.offset;
 	ring->length = wanted.length;
+	ring->left = 0;
 }
 
-/* The next event, if there is one. */
+static inline void ring_open(struct ring *ring, int fd, unsigned int size)
+{
+	ring_open_as(ring, fd, size, 0);
+}
+
+/* Received bytes may come as runs. */
+static inline void ring_open_packed(struct ring *ring, int fd, unsigned int size)
+{
+	ring_open_as(ring, fd, size, LITEPULSE_RING_PACKED);
+}
+
+/* The next byte of a run as an event of its own. The places are the driver's again behind the last. */
+static inline void ring_take_byte(struct ring *ring, struct litepulse_ring_event *event)
+{
+	const uint32_t *bytes = (const void *)ring->events;
+	uint32_t byte = bytes[ring->at++ % (ring->size * LITEPULSE_RUN_PER_EVENT)];
+
+	ring->tick += LITEPULSE_RUN_TICKS(byte);
+	*event = (struct litepulse_ring_event) { .tick = ring->tick, .data = LITEPULSE_RUN_DATA(byte), .flags = LITEPULSE_RUN_FLAGS(byte),
+		.kind = LITEPULSE_KIND_RX, .source = LITEPULSE_SRC_RECEIVER };
+	if (!--ring->left)
+		__atomic_store_n(&ring->state->tail, (ring->at + LITEPULSE_RUN_PER_EVENT - 1) / LITEPULSE_RUN_PER_EVENT, __ATOMIC_RELEASE);
+}
+
+/* The next event, if there is one; of a run the next byte. */
 static inline bool ring_take(struct ring *ring, struct litepulse_ring_event *event)
 {
 	uint32_t tail = ring->state->tail;
 
-	if (tail == __atomic_load_n(&ring->state->head, __ATOMIC_ACQUIRE))
+	if (!ring->left && tail == __atomic_load_n(&ring->state->head, __ATOMIC_ACQUIRE))
 		return false;
 	*event = ring->events[tail & (ring->size - 1)];
-	__atomic_store_n(&ring->state->tail, tail + 1, __ATOMIC_RELEASE);
+	if (!ring->left && event->kind == LITEPULSE_KIND_RUN) {
+		ring->left = event->data;
+		ring->tick = event->tick;
+		ring->at = (tail + 1) * LITEPULSE_RUN_PER_EVENT;
+	}
+	if (ring->left)
+		ring_take_byte(ring, event);
+	else
+		__atomic_store_n(&ring->state->tail, tail + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
