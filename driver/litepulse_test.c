@@ -475,16 +475,16 @@ struct packed {
 	unsigned int count;
 };
 
-static struct packed *packed_ring(struct kunit *test, u64 now)
+static struct packed *packed_ring(u64 now)
 {
-	struct packed *packed = kunit_kzalloc(test, sizeof(*packed), GFP_KERNEL);
+	static struct packed packed;
 
-	KUNIT_ASSERT_NOT_NULL(test, packed);
-	packed->ring = (struct litepulse_ring_buffer){ .state = &packed->state,
-						       .events = packed->events,
-						       .size = RING_PLACES };
-	packed->sequence.tick = now;
-	return packed;
+	memset(&packed, 0, sizeof(packed));
+	packed.ring = (struct litepulse_ring_buffer){ .state = &packed.state,
+						      .events = packed.events,
+						      .size = RING_PLACES };
+	packed.sequence.tick = now;
+	return &packed;
 }
 
 static void add_byte(struct packed *packed, u64 tick, u32 flags, u32 data)
@@ -519,7 +519,7 @@ static void runs_have_each_tick(struct kunit *test)
 				    LITEPULSE_RX_FRAMING | LITEPULSE_RX_BREAK, LITEPULSE_RX_OWN,
 				    LITEPULSE_RX_NOISE };
 	const u64 now = 0x0123456700000000ull;
-	struct packed *packed = packed_ring(test, now);
+	struct packed *packed = packed_ring(now);
 	struct litepulse_ring_event *event = packed->events;
 	u64 tick = now - 0x100000;
 	unsigned int i;
@@ -550,7 +550,7 @@ static void runs_have_each_tick(struct kunit *test)
 static void runs_end(struct kunit *test)
 {
 	const u64 now = 0x0123456700000000ull, begin = now - 0x200000000ull;
-	struct packed *packed = packed_ring(test, now);
+	struct packed *packed = packed_ring(now);
 	unsigned int i;
 
 	add_byte(packed, begin, 0, 1);

@@ -29,7 +29,7 @@ from litepulse.line import Format, Launch, Profile, Response, Trigger
 from litepulse.measurement import TrainListener
 from litepulse.plan import Order, Time, What, check_overlap, frame, launch_from, launch_of, line_format, period_of, profile_of, train_plan
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_echo, check_trigger
-from litepulse.train import Train
+from litepulse.train import Train, change_train
 from litepulse.units import WORD, Duration, Moment, Number, Timescale, Whole, is_timedelta, to_duration, whole, within
 
 When = Moment | Whole | Duration | timedelta | str  # a whole number is a tick; a Duration, or text with a + in front, is from now
@@ -289,7 +289,7 @@ class Board:
         wanted = Fraction(0) if step is None else self.timescale.ticks(to_duration(step, "step", signed=True))
         step_ticks = self.timescale.whole_ticks(Duration(ticks=wanted), "step", -(1 << 31), (1 << 31) - 1)
         try:
-            change = self.backend.change_train(new, step_ticks, at_pulse)
+            change = change_train(self.backend, settings.period if settings else new, new, step_ticks, at_pulse)
         except Refused as error:
             texts = {
                 "late": "that pulse is too close or has passed",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
+from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, TrainChange, Wanted
 from litepulse.errors import BadInput, Refused, TransportError, shown
 from litepulse.interrupt import Flag
 from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, timescale_of
@@ -19,6 +19,8 @@ from litepulse.streams import Lost, edges
 from litepulse.units import WORD, Period, Whole, within
 
 START_SECONDS = 20  # for the core to tell that the train has started
+AHEAD = (2, 8, 64)  # pulses at which a change is tried that was too late for the next one
+TOO_LATE = ("late", None)  # reasons; None: its record was lost
 CHANGES = 10_000  # the newest, of a train whose pulses are not all kept
 
 
@@ -42,6 +44,26 @@ def start_refusal(reason: str | None) -> str:
         "invalid": "profile, kind, width, period or count are not usable",
     }
     return texts.get(reason or "", reason or "it does not say why")
+
+
+def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse: int) -> TrainChange:
+    """Changes the running train from a pulse on, 0: as early as possible; old: its period until then. Refused with the reason."""
+    with backend.changing():
+        try:
+            return backend.ask_change(new, step, at_pulse)
+        except Refused as error:
+            if at_pulse or error.reason not in TOO_LATE:
+                raise
+            refused = error
+        for lead in AHEAD:  # the next pulse's new place has passed already: one that is far enough ahead
+            number, since = backend.newest_pulse()
+            try:
+                return backend.ask_change(new, step, number + lead + math.ceil(2 * since / old.ticks))
+            except Refused as error:
+                if error.reason not in TOO_LATE:
+                    raise
+                refused = error
+        raise refused
 
 
 @dataclass(frozen=True)
@@ -90,7 +112,8 @@ class Train(Job[Pulse]):
         if not isinstance(cast(object, new), Period):
             raise BadInput(f"period: {shown(new)} is not a Period: Board.adjust() takes a time")
         ticks = within(step, "step", -(1 << 31), (1 << 31) - 1)
-        return self._backend.change_train(new, ticks, within(at_pulse, "at_pulse", 0, WORD - 1)).pulse
+        number = within(at_pulse, "at_pulse", 0, WORD - 1)
+        return change_train(self._backend, self.record.ideal.last_period, new, ticks, number).pulse
 
     def rows(self) -> Iterator[list[Row]]:
         """As batches(), but each pulse at the look that shows that it was launched."""

@@ -25,6 +25,7 @@ from litepulse.doctor import Doctor
 from litepulse.errors import LitePulseError, Refused
 from litepulse.line import Launch, Profile
 from litepulse.ports import Host, describe
+from litepulse.train import change_train
 from litepulse.units import Period
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -310,7 +311,8 @@ def test_adjust_says_what_became_of_it_although_others_take_the_records(program,
                     while device.now() < seen + 2 * 96_000 + turn * 4801:
                         pass
                     if turn < 20:
-                        device.change_train(long if turn % 2 else short, 0, 0)
+                        old, new = (short, long) if turn % 2 else (long, short)
+                        change_train(device, old, new, 0, 0)
             finally:
                 ended.set()
                 taker.join()

@@ -625,37 +625,22 @@ class Driver:
         self._mine.add("train")
         self._train_length = launch.length(self._profiles[launch.profile])
 
-    def change_train(self, period: Period, step: int, at_pulse: int) -> TrainChange:
+    def changing(self) -> contextlib.AbstractContextManager[object]:
         """See Backend."""
-        with self._any_claim(keep=True):
-            pulse, reason = at_pulse, self._change_once(period, step, at_pulse)
-            if at_pulse == 0 and reason == "late":
-                # The next pulse's new place has passed already: name one that is far enough ahead.
-                for lead in (2, 8, 64):
-                    pulse = self._coming_pulse(period, lead)
-                    reason = self._change_once(period, step, pulse)
-                    if reason != "late":
-                        break
-            if reason is not None:
-                raise Refused("the core refused the change", reason)
-            self._change = period, step
-            return self._await_change(math.ceil(period.ticks) + abs(step))
+        return self._any_claim(keep=True)
 
-    def _change_once(self, period: Period, step: int, at_pulse: int) -> str | None:
-        """Asks for a change; why it was refused, or None."""
+    def ask_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
+        """See Backend. The records stay for the program that follows the train."""
         self._drain()
-        self._told = len(self._events)
+        looked = self._told = len(self._events)
         try:
             request = abi.TrainAdjust(period.whole, period.num, period.den & 0xFFFFFFFF, at_pulse, step)
             self._call(self._claimed(), abi.IOC_TRAIN_ADJUST, request)
         except OSError as error:
-            return _REASON.get(error.errno or 0, str(error.strerror))
-        return None
-
-    def _await_change(self, ticks: int) -> TrainChange:
-        """What became of it. The records stay for the program that follows the train."""
-        limit, end = self.now() + 2 * ticks + self._lag, time.monotonic() + CHANGE_SECONDS
-        looked = self._told
+            raise Refused("the core refused the change", _REASON.get(error.errno or 0, str(error.strerror))) from None
+        self._change = period, step
+        limit = self.now() + 2 * (math.ceil(period.ticks) + abs(step)) + self._lag
+        end = time.monotonic() + CHANGE_SECONDS
         while True:
             self._drain()
             new, looked = self._events[looked:], len(self._events)
@@ -668,15 +653,14 @@ class Driver:
                 return TrainChange(None, self.status().train_change_pending)
             self.wait(0.02)
 
-    def _coming_pulse(self, period: Period, lead: int) -> int:
-        """Number of a pulse that is still ahead when a command sent now arrives, with `lead` pulses to spare."""
+    def newest_pulse(self) -> tuple[int, int]:
+        """See Backend."""
         end = time.monotonic() + CHANGE_SECONDS
         while time.monotonic() < end:
             self._drain()
             pulses = [e for e in self._events[self._told :] if isinstance(e, Event) and e.source == "train" and e.kind == "tx"]
             if pulses:
-                late = self.now() - pulses[-1].tick
-                return pulses[-1].data + lead + math.ceil(2 * late / period.ticks)
+                return pulses[-1].data, self.now() - pulses[-1].tick
             self.wait(0.02)
         raise LitePulseError(f"{self.path}: no pulse of the train is seen, so none can be named: give --at-pulse")
 

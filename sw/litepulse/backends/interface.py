@@ -6,6 +6,7 @@ A backend knows no verb: what a train is good for is the library's business.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
@@ -234,8 +235,19 @@ class Backend(Protocol):
         """Starts a train, as soon as possible or at a tick; the events tell when. Refused; without a reason they tell it."""
         ...
 
-    def change_train(self, period: Period, step: int, at_pulse: int) -> TrainChange:
-        """Changes period and phase of the running train, from a pulse on (0: as early as possible). Refused with the reason."""
+    def changing(self) -> AbstractContextManager[object]:
+        """Within it what becomes of changes of the train is recorded, by whomever that was started."""
+        ...
+
+    def ask_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
+        """Changes period and phase of the running train, from a pulse on, 0: the next one.
+
+        Refused: what the train does, and what is read back of it, stays as it was; `reason` None: the record of it was lost.
+        """
+        ...
+
+    def newest_pulse(self) -> tuple[int, int]:
+        """(number, ticks since then) of a pulse of the running train that has just left; LitePulseError if none is seen."""
         ...
 
     def stop_train(self) -> None:

@@ -953,20 +953,14 @@ class Device:
         pulses = event.data if event is not None and event.stop and before.train_running else None
         return Stopped(tuple(name for name, was in names if was), pulses)
 
-    def change_train(self, period: Period, step: int, at_pulse: int) -> TrainChange:
-        """See Backend. What is read back stays what the train does: a change that was refused is undone there."""
+    def changing(self) -> contextlib.AbstractContextManager[object]:
+        """See Backend."""
+        return self._also_recorded("control")
+
+    def ask_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
+        """See Backend."""
         old_words = self.config_words("train_period", "train_step")
-        old = period_from_words(old_words)
-        with self._also_recorded("control"):
-            event, pending = self._change_once(old, period, at_pulse, step)
-            if at_pulse == 0 and event is not None and event.reason in ("late", _UNKNOWN):
-                # The next pulse's new place has passed already: name one that is far enough ahead.
-                with self._also_recorded("tx_train"):
-                    for lead in (2, 8, 64):
-                        at_pulse = self._coming_pulse(old, lead)
-                        event, pending = self._change_once(old, period, at_pulse, step)
-                        if event is None or event.reason not in ("late", _UNKNOWN):
-                            break
+        event, pending = self._change_once(period_from_words(old_words), period, at_pulse, step)
         if event is not None and event.kind == "refused":
             self.configure(*old_words.items())
             raise Refused("the core refused the change", None if event.reason == _UNKNOWN else event.reason)
@@ -1049,17 +1043,18 @@ class Device:
             if not mask & bit:
                 self.configure(("event_mask", mask))
 
-    def _coming_pulse(self, period: Period, lead: int) -> int:
-        """Number of a pulse that is still ahead when a command sent now arrives, with `lead` pulses to spare."""
+    def newest_pulse(self) -> tuple[int, int]:
+        """See Backend."""
         end = time.monotonic() + 5
+        period = period_from_words(self.config_words("train_period", "train_step"))
         # Who follows a fast train would take its records, so it waits. Nobody looks that often at a slow one.
-        with self.bus.hold() if period.ticks < self.timescale.tick_hz / 10 else contextlib.nullcontext():
+        fast = period.ticks < self.timescale.tick_hz / 10
+        with self._also_recorded("tx_train"), self.bus.hold() if fast else contextlib.nullcontext():
             position = self._event_end()
             while time.monotonic() < end:
                 pulses = [event for event in self._fresh(position) if event.source == "train" and event.kind == "tx"]
                 if pulses:
-                    late = self.events_now() - pulses[-1].tick
-                    return pulses[-1].data + lead + math.ceil(2 * late / period.ticks)
+                    return pulses[-1].data, self.events_now() - pulses[-1].tick
                 self.wait(0.002)
         raise LitePulseError(f"{self.name}: no pulse of the train is seen, so none can be named: give --at-pulse")
 
