@@ -241,9 +241,10 @@ struct litepulse_take_ops {
 /**
  * struct litepulse_port_ops - the tty, for what is below it. It owns profile 0 and the de pin
  *
- * All but @room are called under claim_mutex, and sleep.
+ * All but @room and @sysrq are called under claim_mutex, and sleep.
  *
  * @room: LITEPULSE_WANT_TRANSMIT or _DRAINED has come. Any context but with uart_port.lock held
+ * @sysrq: litepulse.sysrq was set. Any context, no lock held
  * @set_driver_enable: LITEPULSE_CFG_DRIVER_ENABLE, lead and lag of the de pin, and
  *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
  *	change while a train runs, or an error of the transport: then the board has, or gets back,
@@ -254,6 +255,7 @@ struct litepulse_take_ops {
  */
 struct litepulse_port_ops {
 	void (*room)(struct litepulse *lp, u32 pending);
+	void (*sysrq)(struct litepulse *lp);
 	int (*set_driver_enable)(struct litepulse *lp, const u32 *word, const u32 *echo);
 	void (*train_starts)(struct litepulse *lp);
 	int (*fits_lin)(struct litepulse *lp);
@@ -364,6 +366,7 @@ struct litepulse {
 	/* What the PTP clock showed at the tick of an event, ns; NULL: there is no such clock. */
 	u64 (*phc_ns)(struct litepulse *lp, u64 tick);
 	bool listened_to; /* a sink wants anything */
+	bool sysrq; /* a request to the kernel was received, for @port_ops */
 	struct litepulse_record answer; /* the train's answer to its latest command */
 	enum litepulse_answer answer_state;
 	u64 answer_since; /* the command was given after this tick */

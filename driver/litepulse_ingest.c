@@ -319,6 +319,9 @@ static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_
 					     count - taken, drop, &flags);
 	litepulse_ingest_done(lp);
 	spin_unlock_irqrestore(&lp->lock, flags);
+	/* It may do anything, so no lock is held. */
+	if (unlikely(READ_ONCE(lp->sysrq)))
+		lp->port_ops->sysrq(lp);
 }
 
 /* litepulse_take_ops */

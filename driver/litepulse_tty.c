@@ -448,6 +448,35 @@ static void litepulse_tty_insert(struct litepulse_tty *t, u8 data, u8 flag)
 		t->port.icount.buf_overrun++;
 }
 
+/*
+ * Whether a byte or a break is part of a request to the kernel, whose console this is. What the
+ * port itself has sent is none. litepulse.lock and port.lock are held.
+ */
+static bool litepulse_tty_is_sysrq(struct litepulse_tty *t, u8 data, u8 flags)
+{
+	if (!t->console || flags & LITEPULSE_RX_OWN)
+		return false;
+	if (flags & LITEPULSE_RX_BREAK)
+		return uart_handle_break(&t->port);
+	if (!uart_prepare_sysrq_char(&t->port, data))
+		return false;
+	WRITE_ONCE(t->lp->sysrq, true);
+	return true;
+}
+
+/* Begins what was requested, with no lock held. */
+static void litepulse_tty_sysrq(struct litepulse *lp)
+{
+	struct litepulse_tty *t = READ_ONCE(lp->tty);
+	unsigned long flags;
+
+	WRITE_ONCE(lp->sysrq, false);
+	if (!t)
+		return;
+	uart_port_lock_irqsave(&t->port, &flags);
+	uart_unlock_and_check_sysrq_irqrestore(&t->port, flags);
+}
+
 static void litepulse_tty_receive_one(struct litepulse_tty *t, u8 data, u8 flags)
 {
 	struct uart_port *port = &t->port;
@@ -473,6 +502,8 @@ static void litepulse_tty_receive_one(struct litepulse_tty *t, u8 data, u8 flags
 		else if (status & port->read_status_mask & LITEPULSE_RX_FRAMING)
 			flag = TTY_FRAME;
 	}
+	if (litepulse_tty_is_sysrq(t, data, flags))
+		return;
 	/* Without INPCK a byte has no parity that IGNPAR could find wrong. */
 	status &= port->read_status_mask;
 	if ((status | RX_ANY) & port->ignore_status_mask)
@@ -533,6 +564,9 @@ static u32 litepulse_tty_special(const struct litepulse_tty *t)
 	/* All of them are dropped. */
 	if (t->port.ignore_status_mask & RX_ANY)
 		return 0;
+	/* Behind a break each may be a request. */
+	if (t->port.sysrq)
+		return 0;
 	return LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK | LITEPULSE_RECEIVE_INFO_PARITY_ERROR_MASK |
 	       LITEPULSE_RECEIVE_INFO_FRAMING_ERROR_MASK | LITEPULSE_RECEIVE_INFO_BREAK_MASK |
 	       (t->drop_own ? LITEPULSE_RECEIVE_INFO_OWN_MASK : 0);
@@ -576,6 +610,7 @@ static unsigned int litepulse_tty_take_plain(struct litepulse_sink *sink,
 		} else {
 			if (!litepulse_tty_take_special(t, words))
 				break;
+			special = litepulse_tty_special(t);
 			run = 1;
 		}
 		words += run * LITEPULSE_RECEIVE_WORDS;
@@ -1472,6 +1507,7 @@ int litepulse_tty_console_set(struct uart_port *port, bool on)
 	if (!error) {
 		uart_port_lock_irqsave(port, &flags);
 		WRITE_ONCE(t->console, on);
+		port->sysrq = 0;
 		litepulse_tty_hold(t);
 		uart_port_unlock_irqrestore(port, flags);
 	}
@@ -1988,6 +2024,7 @@ static int litepulse_tty_add_port(struct uart_port *port)
 
 const struct litepulse_port_ops litepulse_tty_port_ops = {
 	.room = litepulse_tty_room,
+	.sysrq = litepulse_tty_sysrq,
 	.set_driver_enable = litepulse_tty_set_driver_enable,
 	.train_starts = litepulse_tty_train_starts,
 	.fits_lin = litepulse_tty_fits_lin,
@@ -2069,6 +2106,7 @@ int litepulse_tty_add(struct litepulse *lp)
 	port->ops = &litepulse_uart_ops;
 	port->type = PORT_LITEPULSE;
 	port->flags = UPF_FIXED_TYPE | UPF_FIXED_PORT;
+	port->has_sysrq = IS_ENABLED(CONFIG_LITEPULSE_CONSOLE);
 	port->fifosize = lp->transmit_depth;
 	/* So that its baud_base is the highest rate. */
 	port->uartclk = min_t(u64, (u64)t->baud_max * 16, UINT_MAX);

@@ -155,7 +155,7 @@ def with_kernel_names(name, text, kernel):
             raise SeriesError(f"driver/{name} refers to {page}, which has no counterpart in the kernel")
         text = text.replace(page, PAGES[page])
     if left := re.search(
-        r"\bLITEPULSE_VERSION\b|\bLINUX_VERSION_CODE\b|\bKERNEL_VERSION\(|\blitepulse_compat\b|python -m|since version", text
+        r"\bLITEPULSE_VERSION\b|\bLINUX_VERSION_CODE\b|\bKERNEL_VERSION\(|\blitepulse_compat\b|python -m|since[\s*]+version", text
     ):
         raise SeriesError(f"driver/{name}: {left[0]} is left, for which the kernel has no use")
     return tidy(text)

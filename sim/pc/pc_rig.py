@@ -219,15 +219,15 @@ def run_in(machine, command, files, boards, when, seconds):
         raise GuestError(f"never printed: {', '.join(when)}")
 
 
-def boot(line):
-    """The `Guest` with a kernel of LINES right after its boot."""
+def boot(line, bootargs=""):
+    """The `Guest` with a kernel of LINES right after its boot; `bootargs`: more of them."""
     system = kernels.kernel(line)
     archive, key = initramfs.build(system)
     version = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    key = content_key(FORMAT, key, version, HARDWARE, BOOTARGS, MEMORY_MB)
+    key = content_key(FORMAT, key, version, HARDWARE, BOOTARGS, MEMORY_MB, *([bootargs] if bootargs else []))
 
     def make(folder):
-        with Machine(system, archive) as machine:
+        with Machine(system, archive, bootargs=bootargs) as machine:
             try:
                 machine.pump(lambda: any(line.text == READY for line in machine.lines), BOOT_SECONDS, "does not boot")
                 machine.rest(0.2)

@@ -181,14 +181,14 @@ struct litepulse_ring_state {
  * events are lost, and a LOST says how many, as soon as there is room for it: it is in the ring
  * when poll() returns, and EPOLLPRI says that one waits for room.
  *
- * With LITEPULSE_RING_PACKED, since version 5, received bytes that follow each other within 65535
- * ticks may come as a run: an event LITEPULSE_KIND_RUN, with the tick of the first, and behind it
- * the bytes, four (LITEPULSE_RUN_PER_EVENT) in the place of an event, the last places filled up.
+ * With LITEPULSE_RING_PACKED received bytes that follow each other within 65535 ticks may come as a
+ * run: an event LITEPULSE_KIND_RUN, with the tick of the first, and behind it the bytes, four
+ * (LITEPULSE_RUN_PER_EVENT) in the place of an event, the last places filled up.
  * Others come as LITEPULSE_KIND_RX: a byte alone, the first ones after a subscription or a loss,
  * and all while somebody else receives bytes, too. A run is taken whole before @tail of the state
  * moves; .watermark counts places.
  */
-#define LITEPULSE_RING_PACKED 0x1 /* received bytes may come as runs */
+#define LITEPULSE_RING_PACKED 0x1 /* received bytes may come as runs; since version 5 */
 
 struct litepulse_ring {
 	__u32 events;
@@ -577,9 +577,9 @@ struct litepulse_lin_entry {
  * struct litepulse_status - what is going on
  * @flags: LITEPULSE_STATUS_*
  * @launch_free: timed launches that can be written without waiting
- * @inputs: bit c: what is on the pin of input c, some cycles of the bus ago. Here and below: since
- *	version 5
- * @rx: 0 or 1: the same of rx. Neither the glitch filter nor TIOCM_LOOP changes what is on a pin
+ * @inputs: bit c: what is on the pin of input c, some cycles of the bus ago; since version 5
+ * @rx: 0 or 1: the same of rx; since version 5. Neither the glitch filter nor TIOCM_LOOP changes
+ *	what is on a pin
  */
 struct litepulse_status {
 	__u32 flags;

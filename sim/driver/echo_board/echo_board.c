@@ -744,6 +744,31 @@ static int row_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops row_ops = { .set = row_set };
 module_param_cb(row, &row_ops, NULL, 0200);
 
+/* Writing "DATA FLAGS" to this parameter makes board 0 receive one byte, with these LITEPULSE_RX_*. */
+static int receive_set(const char *value, const struct kernel_param *parameter)
+{
+	struct board *b = &all[0];
+	unsigned int data, of_it;
+	unsigned long flags;
+	u64 tick;
+
+	if (sscanf(value, "%u %u", &data, &of_it) != 2)
+		return -EINVAL;
+	spin_lock_irqsave(&b->lock, flags);
+	tick = tick_of(b);
+	if (b->byte_count < BYTES) {
+		u32 *words = b->bytes[b->byte_count++];
+
+		words[0] = lower_32_bits(tick);
+		words[1] = (u32)(upper_32_bits(tick) & 0xffff) << 16 | of_it << 9 | (data & 0x1ff);
+	}
+	spin_unlock_irqrestore(&b->lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops receive_ops = { .set = receive_set };
+module_param_cb(receive, &receive_ops, NULL, 0200);
+
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)
 {
