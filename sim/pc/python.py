@@ -10,33 +10,46 @@ from scripts.debian_package import obtain
 from sim.guest.builds import LINUX
 from sim.pc.debian import needed
 
-FORMAT = 4  # of what is made of Python
+FORMAT = 5  # of what is made of Python
 LISTED = '\nimport sys\nprint("\\n".join(m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__", None)))\n'
+# All that the command imports whatever it is to do: it loads a verb when it is named.
+COMMAND = """
+import encodings.ascii, encodings.utf_8, importlib, pkgutil, serial
+import litepulse.cli, litepulse.commands
+for module in pkgutil.iter_modules(litepulse.commands.__path__, "litepulse.commands."):
+    importlib.import_module(module.name)
+"""
 
 
-def python(name, imports, folders, extensions=()):
+def libraries(tree, files):
+    """{name: path below a tree} of all libraries that programs and libraries need."""
+    found, wanted = {}, list(files)
+    while wanted:
+        for name in needed(wanted.pop()):
+            if name not in found:
+                found[name] = next(path for path in sorted(tree.rglob(name)) if path.is_file())
+                wanted.append(found[name])
+    return found
+
+
+def python(name, imports, folders):
     """{name in the guest: path or bytes} of ./start, which is Python.
 
     name: of what is kept; imports: a program, all modules it imports are in the guest, compiled; folders: where it may import from besides
-    Debian's Python and pyserial; extensions: modules in C that are loaded later, "_decimal".
+    Debian's Python, pyserial and python-can.
     """
     tree = obtain("python-pc").path
     (program,) = (path for path in (tree / "usr/bin").glob("python3.*") if not path.is_symlink())
     (home,) = (tree / "usr/lib").glob("python3.*")
     packages = tree / "usr/lib/python3/dist-packages"
-    libraries, wanted = {}, [program, *(path for name in extensions for path in home.glob(f"lib-dynload/{name}.*"))]
-    while wanted:
-        for library in needed(wanted.pop()):
-            if library not in libraries:
-                libraries[library] = next(path for path in sorted(tree.rglob(library)) if path.is_file())
-                wanted.append(libraries[library])
 
     def make(folder):
         links = folder / "links"
         links.mkdir()
-        for library, path in libraries.items():
+        all_of_it = libraries(tree, [program, *home.glob("lib-dynload/*.so")])
+        for library, path in all_of_it.items():
             (links / library).symlink_to(path)
-        command = [libraries["ld-linux-x86-64.so.2"], "--library-path", links, program, "-B", "-c"]
+        command = [all_of_it["ld-linux-x86-64.so.2"], "--library-path", links, program, "-B", "-c"]
         env = {"PATH": os.defpath, "PYTHONHOME": str(tree / "usr"), "PYTHONPATH": ":".join(map(str, (*folders, packages)))}
 
         def run(code, *words):
@@ -54,10 +67,11 @@ def python(name, imports, folders, extensions=()):
         subprocess.run(["rm", "-r", links], check=True)
 
     sources = [path for folder in folders for path in sorted(Path(folder).rglob("*.py"))]
-    folder = LINUX.folder(f"pc-python-{name}", content_key(FORMAT, str(tree), imports, extensions, sources), make, "Python for the PC")
+    folder = LINUX.folder(f"pc-python-{name}", content_key(FORMAT, str(tree), imports, sources), make, "Python for the PC")
     files = {f"python/{path.relative_to(folder)}": path for path in folder.rglob("*") if path.is_file()}
     start = (
         "#!/bin/sh\nhere=$PWD\nexport PYTHONHOME=$here PYTHONPATH=$here/python:$here/python/lib-dynload PYTHONDONTWRITEBYTECODE=1\n"
         'exec libraries/ld-linux-x86-64.so.2 --library-path libraries ./program -S "$@"\n'
     )
-    return files | {f"libraries/{name}": path for name, path in libraries.items()} | {"program": program, "start": start.encode()}
+    loaded = libraries(tree, [program, *folder.rglob("*.so")])
+    return files | {f"libraries/{name}": path for name, path in loaded.items()} | {"program": program, "start": start.encode()}

@@ -11,22 +11,21 @@ import json
 import pytest
 
 from sim.cocotb_rig import ROOT
-from sim.pc.python import python
+from sim.pc.python import COMMAND, python
 from sim.scenario import SCENARIO, judge
 
 SW = ROOT / "sw"
-# Whatever the verbs import at any time is in the guest.
-IMPORTED = """
+# Whatever the command imports at any time is in the guest.
+IMPORTED = f"""{COMMAND}
 import base64, contextlib, io, json, textwrap, zlib
-import encodings.ascii, encodings.utf_8
-import litepulse.cli, litepulse.plot, litepulse.serial_port, litepulse.backends.driver, litepulse.backends.sim, litepulse.backends.uartbone
-import serial, serial.serialutil
+import litepulse.plot, litepulse.serial_port, litepulse.backends.driver, litepulse.backends.sim, litepulse.backends.uartbone
+import serial.serialutil
 """
 
 
 def files():
     """{name in the guest: path or bytes} of Python, the package and the scenario."""
-    return {**python("backends", IMPORTED, [SW], ["_decimal"]), "scenario.py": SCENARIO}
+    return {**python("backends", IMPORTED, [SW]), "scenario.py": SCENARIO}
 
 
 def compare(result, backend):

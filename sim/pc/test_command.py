@@ -7,14 +7,11 @@ import re
 import pytest
 
 from sim.cocotb_rig import ROOT
-from sim.pc.python import python
+from sim.pc.python import COMMAND, python
 
 SW = ROOT / "sw"
-# What the verbs import is all that the guest gets.
-IMPORTED = """
-import litepulse.cli, litepulse.backends.sim, serial, subprocess, textwrap
-import encodings.ascii, encodings.utf_8
-"""
+# What the command imports is all that the guest gets.
+IMPORTED = f"{COMMAND}\nimport litepulse.backends.sim, subprocess, textwrap"
 # One process, as starting Python takes seconds there. The service of attach is another one.
 STEPS = """
 import contextlib, glob, io, json, os, sys, time
@@ -51,7 +48,7 @@ def test_the_command(pc):
     guest = pc("6.12")
     result = guest.run(
         "insmod litepulse.ko && insmod litepulse_uartbone.ko && ./start steps.py",
-        {**guest.driver(), **python("command", IMPORTED, [SW], ["_decimal"]), "steps.py": STEPS.encode()},
+        {**guest.driver(), **python("command", IMPORTED, [SW]), "steps.py": STEPS.encode()},
         seconds=150,
         when={"pull": lambda machine: machine.unplug(0)},
     )

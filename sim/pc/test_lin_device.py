@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lin0 of a board on the cable, on Debian's kernels, by programs that know nothing of it: ip, cansend, cangen, candump. Pins compared."""
 
-import re
 from itertools import pairwise
 
 import pytest
@@ -10,69 +9,13 @@ from sim import series
 from sim.core.model import edges
 from sim.guest.frames import wave
 from sim.guest.lin_bus import DATA, PIDS, checksum
-from sim.guest.lin_bus import SLOW_BUS as BUS
-from sim.guest.lin_bus import SLOW_HZ as HZ
 from sim.guest.lin_log import ERROR, LinLog
 from sim.pc import pc_rig
+from sim.pc.lin_rig import BUS, DUMPED, HZ, LISTENS, breaks, compare, dumped, run
 
 TICK_US = 10**6 // HZ
 LATE = 0x1  # class of a CAN error frame
-DUMPED = re.compile(r"^ \((\d+)\.(\d+)\)  lin0  (TX|RX) . .\s+([0-9A-F]+)   \[\d\]  ?(.*)$")
-
-
-# Up, and all set up, which may come a little later; candump has printed something so often. A busy machine takes its time.
-STEPS = """
-        up() { ./ip link set lin0 up; until ./ip -details link show lin0 | grep -q ERROR-ACTIVE; do usleep 10000; done; }
-        seen() { until [ $(grep -c "$1" dump) -ge ${2:-1} ]; do usleep 10000; done; }
-"""
 EACH = pytest.mark.parametrize("line", series.each(pc_rig.LINES))
-
-
-def run(guest, command, stimulus=None, files=None, **options):
-    """The Run of a command: lin0 is down, its bit rate set; `dump` is to have what `candump` said."""
-    loaded, can = guest.with_can()
-    before, driver = guest.attaching()
-    nodes = ["--stimulus", stimulus] if stimulus else []
-    return guest.run(
-        f"""
-        {loaded}
-        {before}
-        insmod litepulse_lin.ko || exit 91
-        await /sys/class/net/lin0
-        ./ip link set lin0 type can bitrate {BUS.baud} restart-ms 100
-        touch dump
-        {STEPS}
-        {command}
-        cat dump
-        ./ip link set lin0 down
-        rmmod litepulse_lin
-        """,
-        {**driver, **can, **(files or {})},
-        boards=[{"hz": HZ, "options": ["--bus", *nodes]}],
-        **options,
-    )
-
-
-def dumped(result, way):
-    """[(microseconds, id, data)] of what candump printed for a direction."""
-    found = [match for line in result.lines if (match := DUMPED.match(line))]
-    return [
-        (int(s) * 10**6 + int(us), word, data if data == "remote request" else bytes.fromhex(data))
-        for s, us, direction, word, data in (match.groups() for match in found)
-        if direction == way
-    ]
-
-
-def breaks(recorded):
-    """Ticks at which breaks begin on a pin."""
-    return [tick for (tick, level), (end, _) in pairwise(recorded) if not level and end - tick == BUS.bits(13)]
-
-
-def compare(recorded, frames):
-    """The pin has these frames, to the tick. Between them may be bytes of an attempt for which a busy PC gave the break too late."""
-    for frame in frames:
-        sent = edges(wave(frame))
-        assert [edge for edge in edges(recorded) if sent[0][0] <= edge[0] <= sent[-1][0]] == sent
 
 
 @pytest.mark.seconds(40)
@@ -86,7 +29,7 @@ def test_master(pc, line):
         echo master >/sys/class/net/lin0/role
         up
         (./candump -H -ta -x lin0 >dump &)
-        usleep 300000
+        listens
         ./cangen lin0 -e -I 50 -n 1 -L 4 -D {DATA.hex()}
         ./cansend lin0 010#R
         seen 'RX.* 010 '
@@ -123,7 +66,7 @@ def test_examples_of_sllin_for_a_master(pc, line):
         echo master >/sys/class/net/lin0/role
         up
         (./candump -H -ta -x lin0 >dump &)
-        usleep 300000
+        listens
         ./cangen lin0 -e -I 41 -n 1 -L 2 -D 0000
         ./cangen lin0 -R -I 1 -n 1 -L 0
         seen 'RX.* 001 '
@@ -203,15 +146,16 @@ def test_renamed_and_moved(pc, line):
     """lin0 gets another name and a longer queue, and goes to another network namespace: it sends there, and comes back when that ends."""
     result = run(
         pc(line),
-        """
+        f"""
         echo master >/sys/class/net/lin0/role
         ./ip link set lin0 txqueuelen 100 name bus0
         ./ip -details link show bus0
         cat >there <<'end'
+        {LISTENS}
         until ./ip link show bus0 >/dev/null 2>&1; do usleep 10000; done
         ./ip link set bus0 up
         (./candump -x bus0 >dump &)
-        usleep 300000
+        listens
         ./cansend bus0 012#R
         until grep -q 00004012 dump; do usleep 10000; done
         ./ip link set bus0 down
@@ -300,7 +244,7 @@ def test_exact_slots(pc, line):
         up
         (while :; do :; done) &
         (./candump -H -ta -x lin0 >dump &)
-        usleep 300000
+        listens
         ./cangen lin0 -t -a -g 200 -R -I 10 -L 0 -n 8
         usleep 2500000
         """,
@@ -357,7 +301,7 @@ def test_module_removed_under_traffic(pc, line):
         echo master >/sys/class/net/lin0/role
         up
         (./candump -x lin0 >dump &)
-        usleep 300000
+        listens
         ./cansend lin0 012#R
         seen 00004012
         """,

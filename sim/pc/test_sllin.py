@@ -19,6 +19,7 @@ from sim.guest.frames import wave
 from sim.guest.lin_bus import DATA, PIDS, SLOW_HZ, Bus, checksum
 from sim.guest.lin_log import ERROR, LinLog
 from sim.pc import kernels
+from sim.pc.lin_rig import LISTENS
 
 SLLIN = os.environ.get("SLLIN")
 pytestmark = [pytest.mark.skipif(not SLLIN, reason="SLLIN names no clone of linux-lin"), pytest.mark.seconds(60)]
@@ -56,7 +57,8 @@ def run(guest, role, commands, folder):
         await /sys/class/net/sllin0
         ./ip link set sllin0 up
         (./candump -L any >dump &)
-        usleep 300000
+        {LISTENS}
+        listens
         {commands}
         cat dump
         ./ip link set sllin0 down

@@ -242,7 +242,7 @@ def test_a_bad_description(tmp_path, text, message, capsys):
             ["master", LDF, "--schedule", "Normal", "--baud", "4800"],
             "schedule Normal: the frame WindowControl does not fit its slot of 10 ms",
         ),
-        (["inject", "--id", "64"], "id: 64 is outside 0x00 to 0x3f"),
+        (["inject", "--id", "64"], "id: 0x40 is outside 0x00 to 0x3f"),
         (["inject", "--id", "1", "--data", "xy"], "data: 'xy' is not bytes in hexadecimal"),
         (["inject", "--id", "1", "--data", "00" * 9], "data: 9 bytes, a frame has 1 to 8"),
         (["inject", "--id", "1", "--flip-checksum", "1"], "checksum: a header without data has none"),
@@ -319,7 +319,7 @@ def test_master_and_slaves(tmp_path):
         ("613412ff", None, False),
     ]
     assert [frame["spaces_ticks"] for frame in states] == ["1000", None, "0", "3500"]
-    assert result["spaces"]["33"]["most_ticks"] == "3500" and sum(result["spaces"]["32"]["histogram"]) == 2
+    assert result["spaces"]["0x21"]["most_ticks"] == "3500" and sum(result["spaces"]["0x20"]["histogram"]) == 2
 
     assert witness.available(), "the independent witness is not installed: apt install sigrok-cli"
     decoder = ["-P", "uart:rx=rx:baudrate=19200,lin", "-A", "lin"]
@@ -463,7 +463,7 @@ def test_monitor(tmp_path):
         assert first["spaces_ticks"] == "50500"
         assert first["slow"] and first["limit_ticks"] == "50000" and not first["own_header"] and first["error"] is None
         assert (second["tick"], second["error"]) == (1_600_001, "no response")
-    assert plain["spaces"]["32"]["histogram"][-1] == 1 and plain["spaces"]["32"]["slow"] == 1
+    assert plain["spaces"]["0x20"]["histogram"][-1] == 1 and plain["spaces"]["0x20"]["slow"] == 1
 
 
 @pytest.mark.seconds(15)

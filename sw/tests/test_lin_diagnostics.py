@@ -68,7 +68,7 @@ def test_long_messages():
     for data in (b"", bytes(4096)):
         with pytest.raises(BadInput, match="it has 1 to 4095"):
             lin.segments(1, data)
-    with pytest.raises(BadInput, match="nad: 256 is outside"):
+    with pytest.raises(BadInput, match="nad: 0x100 is outside"):
         lin.segments(256, b"1")
 
 
@@ -168,13 +168,13 @@ def test_what_a_node_can_read_and_dump():
 @pytest.mark.parametrize(
     "identifiers, dump, message",
     [
-        ({0: b"12345"}, None, "identifier 0 is not 1"),
-        ({16: b"123"}, None, "identifier 16 is not 1"),
-        ({64: b"1"}, None, "identifier 64 is not 1"),
-        ({256: b"1"}, None, "identifier: 256 is outside 0 to 255"),
-        ({1: b"123"}, None, "identifier 1: 3 bytes, it has 4"),
-        ({32: b""}, None, "identifier 32: 0 bytes, it has 1 to 5"),
-        ({33: b"123456"}, None, "identifier 33: 6 bytes, it has 1 to 5"),
+        ({0: b"12345"}, None, "identifier 0x00 is not 0x01"),
+        ({16: b"123"}, None, "identifier 0x10 is not 0x01"),
+        ({64: b"1"}, None, "identifier 0x40 is not 0x01"),
+        ({256: b"1"}, None, "identifier 0x100 is not 0x01"),
+        ({1: b"123"}, None, "identifier 0x01: 3 bytes, it has 4"),
+        ({32: b""}, None, "identifier 0x20: 0 bytes, it has 1 to 5"),
+        ({33: b"123456"}, None, "identifier 0x21: 6 bytes, it has 1 to 5"),
         ({}, b"1234", "dump: 4 bytes, the answer to DataDump has 5"),
     ],
 )
@@ -293,8 +293,8 @@ def test_a_slave_keeps_its_configuration(tmp_path):
         ('{"node": "Plain", "nad": 1, "frames": {}}', "the configuration is not of Motor"),
         ('{"node": "Motor", "nad": 0, "frames": {"ToMotor": 8, "FromMotor": 9}}', "it does not have the NAD and the 2 configurable frames"),
         ('{"node": "Motor", "nad": 1, "frames": {"ToMotor": 8}}', "it does not have the NAD and the 2 configurable frames"),
-        ('{"node": "Motor", "nad": 1, "frames": {"ToMotor": 8, "FromMotor": 64}}', "FromMotor cannot have the identifier 64"),
-        ('{"node": "Motor", "nad": 1, "frames": {"ToMotor": 61, "FromMotor": 9}}', "ToMotor cannot have the identifier 61"),
+        ('{"node": "Motor", "nad": 1, "frames": {"ToMotor": 8, "FromMotor": 64}}', "FromMotor cannot have the identifier 0x40"),
+        ('{"node": "Motor", "nad": 1, "frames": {"ToMotor": 61, "FromMotor": 9}}', "ToMotor cannot have the identifier 0x3d"),
         ('{"node": "Motor", "nad": true, "frames": {"ToMotor": 8, "FromMotor": 9}}', "it does not have the NAD"),
     ],
 )
@@ -310,9 +310,9 @@ def test_saved_configurations_of_others(text, message, tmp_path, capsys):
 @pytest.mark.parametrize(
     "node, words, message",
     [
-        ("Motor", "--identifier 5=00", "identifier 5 is not 1 (serial number) or 32 to 63, which are user-defined"),
-        ("Motor", "--identifier 32", "identifier: '32' is not like 32=0a0b"),
-        ("Motor", "--identifier 32=00 --identifier 32=01", "identifier: 32 is given twice"),
+        ("Motor", "--identifier 5=00", "identifier 0x05 is not 0x01 (serial number) or 0x20 to 0x3f, which are user-defined"),
+        ("Motor", "--identifier 32", "identifier: '32' is not like 0x20=0a0b"),
+        ("Motor", "--identifier 32=00 --identifier 32=01", "identifier: 0x20 is given twice"),
         ("Motor", "--dump 00", "dump: 1 bytes, the answer to DataDump has 5"),
         ("Motor", "--configuration /", "/: cannot read it (Is a directory)"),
         ("Plain", "--dump 0102030405", "Plain answers no node configuration: that takes LIN 2.x, a NAD and a product_id"),
@@ -595,7 +595,7 @@ def test_headers_for_a_stimulus(capsys):
         ("--id 0x20 --id 0x21 --every 1ms", "every: a frame is longer than that"),
         ("--data 01", "data: give it behind the --id that it belongs to, once"),
         ("--id 1 --data 01 --data 02", "data: give it behind the --id that it belongs to, once"),
-        ("--id 64", "id: 64 is outside 0x00 to 0x3f"),
+        ("--id 64", "id: 0x40 is outside 0x00 to 0x3f"),
         ("--id 1 --data 000102030405060708", "data: 9 bytes, a frame has 1 to 8"),
         ("--id 1 --model other", "argument --model: invalid choice"),
     ],

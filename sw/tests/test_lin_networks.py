@@ -468,7 +468,7 @@ def test_a_receiver_that_does_not_know_the_checksum(tmp_path):
         ("mixed", "Signals {", "Signals", "line {next}: not a LIN description file"),
         ("j2602", 'LIN_protocol_version = "J2602_1_1.0"', 'LIN_protocol_version = "J2602_1.0"', "line {line}: not a LIN description file"),
         ("diagnostics", "DataDump { Motor, 0x11", "DataDump { Motor, 0x111", "line {line}: schedule Setup: data 273 is outside 0 to 255"),
-        ("diagnostics", "configured_NAD = 0x0A", "configured_NAD = 256", "line 70: Motor: NAD 256 is outside 0 to 255"),
+        ("diagnostics", "configured_NAD = 0x0A", "configured_NAD = 256", "line 70: Motor: NAD 0x100 is outside 0x00 to 0xff"),
         ("diagnostics", "SaveConfiguration { Motor }", "SaveConfiguration { Gate }", "line {line}: there is no slave Gate"),
         ("event", "AnyKey: Ask", "AnyKey: Asked", "line {line}: there is no schedule Asked"),
     ],

@@ -447,14 +447,14 @@ NO_SENSE = [
     ("--flip-checksum Door=1", "door.ldf has no frame Door"),
     ("--flip-checksum 32=256", "flip-checksum: 256 does not fit a byte"),
     ("--flip-checksum 32", "flip-checksum: '32' is not like 0x20=0x01"),
-    ("--flip-checksum 32=1 --flip-checksum 32=2", "flip-checksum: 32 is given twice"),
+    ("--flip-checksum 32=1 --flip-checksum 32=2", "flip-checksum: 0x20 is given twice"),
     ("--flip-checksum 32=1 --flip-checksum WindowState=2", "flip-checksum: identifier 0x20 is given twice"),
     ("--flip-checksum 32=1 --checksum 32=2", "checksum: flip-checksum of identifier 0x20 is given, too"),
     ("--respond 0102", "response: 2 bytes are not 8"),
     ("--respond 0x", "response: 0 bytes are not 8"),
     ("--respond 1g", "respond: '1g' is not bytes in hexadecimal, like 4a5593e5"),
-    ("--identifier 2=01", "identifier 2 is not 1 (serial number) or 32 to 63, which are user-defined"),
-    ("--identifier 1=01", "identifier 1: 1 bytes, it has 4"),
+    ("--identifier 2=01", "identifier 0x02 is not 0x01 (serial number) or 0x20 to 0x3f, which are user-defined"),
+    ("--identifier 1=01", "identifier 0x01: 1 bytes, it has 4"),
     ("--dump 01", "dump: 1 bytes, the answer to DataDump has 5"),
     ("--configuration /", "/: cannot read it (Is a directory)"),
     ("--keep", "--keep returns at once: --count and --for have nothing to count"),
@@ -523,7 +523,7 @@ def test_a_bad_description(old, new, message, capsys, board, tmp_path):
     "depth, node, message",
     [
         (0, "Window", "the board's core was built without a LIN slave (lin_entries=0)"),
-        (5, "Window", "WindowState: identifier 0x20 is beyond the board's table of answers, which ends at 31"),
+        (5, "Window", "WindowState: identifier 0x20 is beyond the board's table of answers, which ends at 0x1f"),
     ],
 )
 def test_a_board_with_a_smaller_table(depth, node, message, capsys):

@@ -807,7 +807,7 @@ class Driver:
                 self._call(self._claimed(), abi.IOC_LIN_ENTRY, _lin_entry(entry))
             except OSError as error:
                 raise Refused(
-                    f"the driver refused the answer of identifier {entry.frame_id} ({error.strerror})", _REASON.get(error.errno or 0)
+                    f"the driver refused the answer of identifier {entry.frame_id:#04x} ({error.strerror})", _REASON.get(error.errno or 0)
                 ) from None
 
     def stop_all(self) -> Stopped:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from litepulse import Board, LostEvent, lin, output
 from litepulse.errors import printable
+from litepulse.lin.protocol import hexadecimal
 from litepulse.output import ms
 from litepulse.streams import Lost
 from litepulse.units import fixed
@@ -28,7 +29,7 @@ class FrameTable:
 
     def frame(self, frame: lin.Frame) -> str:
         """A frame's line, or lines."""
-        number = "-" if frame.frame_id is None else f"0x{frame.frame_id:02x}"
+        number = "-" if frame.frame_id is None else hexadecimal(frame.frame_id)
         data = " ".join(f"{byte:02x}" for byte in frame.data)
         if frame.checksum is not None:
             data += f" [{frame.checksum:02x} {frame.model or '?'}]"

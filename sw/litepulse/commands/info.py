@@ -8,6 +8,7 @@ from litepulse.backends import others
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import clock_note, headline, shared
+from litepulse.lin.protocol import hexadecimal
 from litepulse.units import counted, exact, si
 
 EXAMPLES = """  litepulse info                      the board that the kernel drives
@@ -66,7 +67,7 @@ def run(args: Namespace) -> None:
                 f"{identity.event_depth} events, {identity.receive_depth} received bytes, {identity.transmit_depth} bytes to send, "
                 f"{identity.launch_depth} timed launches",
             ),
-            ("LIN slave", f"identifiers 0 to {identity.lin_entries - 1}" if identity.lin_entries else "none in this core"),
+            ("LIN slave", f"identifiers 0x00 to {hexadecimal(identity.lin_entries - 1)}" if identity.lin_entries else "none in this core"),
             ("session", session),
             ("running", f"{si(ts.seconds(tick), 's', 6)} since reset (tick {tick})"),
             ("now", ", ".join(word for word, on in going_on if on) or "idle"),

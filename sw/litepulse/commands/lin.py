@@ -25,7 +25,7 @@ from litepulse.lin.frames import BINS, Spaces
 from litepulse.lin.log import FrameLog
 from litepulse.lin.monitor import DEFAULT_BAUD
 from litepulse.lin.node import SlaveNode, checked_response
-from litepulse.lin.protocol import CLASSIC_IDS, ID_MAX, SPACE_BITS
+from litepulse.lin.protocol import CLASSIC_IDS, ID_MAX, SPACE_BITS, hexadecimal
 from litepulse.lin.slave import DEFAULT_SPACE, play
 from litepulse.output import ns
 from litepulse.spool import Spool
@@ -98,7 +98,7 @@ def add(verbs: Verbs) -> None:
         action="append",
         default=[],
         type=lambda text: identified(text, "identifier"),
-        help="what ReadByIdentifier reads: 1=78563412 the serial number, 32 to 63 one to five bytes; repeatable (default: refused)",
+        help="what ReadByIdentifier reads: 0x01=78563412 the serial number, 0x20 to 0x3f one to five bytes; repeatable (default: refused)",
     )
     own.add_argument(
         "--dump", metavar="HEX", type=lambda text: data_bytes(text, "dump"), help="five bytes that answer DataDump (default: refused)"
@@ -292,7 +292,7 @@ def identifier(text: str) -> int:
     except ValueError:
         raise BadInput(f"id: '{text}' is not an identifier, like 0x10") from None
     if not 0 <= number <= ID_MAX:
-        raise BadInput(f"id: {text} is outside 0x00 to 0x{ID_MAX:02x}")
+        raise BadInput(f"id: {hexadecimal(number)} is outside 0x00 to {hexadecimal(ID_MAX)}")
     return number
 
 
@@ -311,7 +311,7 @@ def identified(text: str, what: str) -> tuple[int, bytes]:
     """N=HEX."""
     name, sign, value = text.partition("=")
     if not name or not sign or not value:
-        raise BadInput(f"{what}: '{text}' is not like 32=0a0b")
+        raise BadInput(f"{what}: '{text}' is not like 0x20=0a0b")
     return parse_byte(name, what), data_bytes(value, what)
 
 
@@ -356,7 +356,7 @@ def value_of(frame: lin.Frame) -> dict[str, Any]:
 
 def shown_byte(value: int | None) -> str | None:
     """An identifier or a byte."""
-    return None if value is None else f"0x{value:02x}"
+    return None if value is None else hexadecimal(value)
 
 
 def row_of(frame: lin.Frame, timescale: Timescale) -> tuple[int | str | None, ...]:
@@ -426,7 +426,7 @@ class Report:
             bits = [fixed(value / self.bit, 2) for value in (spaces.least, spaces.most)]
             share = fixed(100 * spaces.share, 0)
             answers = counted(spaces.count, "response")
-            heading = f"id 0x{frame_id:02x}: {answers}, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit"
+            heading = f"id {hexadecimal(frame_id)}: {answers}, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit"
             lines.append(output.folded(heading))
             top, bar = max(spaces.bins.values()), min(40, (fits() or 80) - 28)
             for number, count in sorted(spaces.bins.items()):
@@ -449,7 +449,7 @@ class Report:
                 "count": self.count,
                 "errors": self.errors,
                 "spaces": {
-                    str(frame_id): {
+                    hexadecimal(frame_id): {
                         "count": spaces.count,
                         "slow": spaces.slow,
                         "least_ticks": None if spaces.least is None else exact(spaces.least),
@@ -595,7 +595,7 @@ def told_to_keep(args: Namespace, board: Board, job: lin.Slave) -> int:
         output.write_json(shared(board, "lin slave") | {"armed": True, "node": args.node, "space_ticks": run.space, "answers": answers})
     else:
         words = arguments.device_words(args, board)
-        names = ", ".join(f"{name} (0x{frame_id:02x})" for frame_id, name in frames) or "no frame"
+        names = ", ".join(f"{name} ({hexadecimal(frame_id)})" for frame_id, name in frames) or "no frame"
         output.write(f"{headline(board)}\narmed: {args.node} answers {names}; 'litepulse{words} stop' ends it")
     return 0
 
@@ -629,7 +629,7 @@ def request(args: Namespace) -> int:
             table = FrameTable(board, bit, width=fits())
             shown = "\n".join(table.frame(frame) for frame in frames if frame.frame_id in CLASSIC_IDS)
             heading = "no answer" if answer is None else f"refused: {answer}" if asked.refused else f"answer: {answer}"
-            lines = [headline(board), output.folded(f"to 0x{nad:02x}: {args.data.hex()}"), shown, output.folded(heading)]
+            lines = [headline(board), output.folded(f"to {hexadecimal(nad)}: {args.data.hex()}"), shown, output.folded(heading)]
             output.write("\n".join(line for line in lines if line))
         return LOST if answer is None or asked.refused else 0
 
@@ -691,6 +691,6 @@ def merged(pairs: Iterable[tuple[Key, Given]], what: str) -> dict[Key, Given]:
     found: dict[Key, Given] = {}
     for frame, byte in pairs:
         if frame in found:
-            raise BadInput(f"{what}: {frame} is given twice")
+            raise BadInput(f"{what}: {hexadecimal(frame) if isinstance(frame, int) else frame} is given twice")
         found[frame] = byte
     return found

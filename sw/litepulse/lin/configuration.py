@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from litepulse.errors import BadInput
 from litepulse.lin.ldf import Entry, Network, Node, is_lin_1
-from litepulse.lin.protocol import MASTER_REQUEST, SLAVE_RESPONSE, frame_id_of, protected_id
+from litepulse.lin.protocol import MASTER_REQUEST, SLAVE_RESPONSE, frame_id_of, hexadecimal, protected_id
 from litepulse.lin.transport import segments
-from litepulse.units import within
+from litepulse.units import whole
 
 ASSIGN_NAD, ASSIGN_FRAME_ID, READ_BY_ID, CHANGE_NAD, DATA_DUMP = 0xB0, 0xB1, 0xB2, 0xB3, 0xB4
 SAVE_CONFIGURATION, ASSIGN_FRAME_ID_RANGE = 0xB6, 0xB7
@@ -88,13 +88,15 @@ def checked_identifiers(identifiers: Mapping[int, bytes]) -> dict[int, bytes]:
     """What ReadByIdentifier reads beside the product: {1: four bytes of the serial number, 32 to 63: one to five bytes}, or BadInput."""
     found: dict[int, bytes] = {}
     for identifier, data in identifiers.items():
-        number = within(identifier, "identifier", 0, 0xFF)
+        number = whole(identifier, "identifier")
         if number != SERIAL_NUMBER and number not in USER_DEFINED:
-            users = f"{USER_DEFINED[0]} to {USER_DEFINED[-1]}"
-            raise BadInput(f"identifier {number} is not 1 (serial number) or {users}, which are user-defined")
+            users = f"{hexadecimal(USER_DEFINED[0])} to {hexadecimal(USER_DEFINED[-1])}"
+            raise BadInput(
+                f"identifier {hexadecimal(number)} is not {hexadecimal(SERIAL_NUMBER)} (serial number) or {users}, which are user-defined"
+            )
         low, high = (SERIAL_BYTES, SERIAL_BYTES) if number == SERIAL_NUMBER else (1, READ_BYTES)
         if not low <= len(data) <= high:
-            raise BadInput(f"identifier {number}: {len(data)} bytes, it has {low if low == high else f'{low} to {high}'}")
+            raise BadInput(f"identifier {hexadecimal(number)}: {len(data)} bytes, it has {low if low == high else f'{low} to {high}'}")
         found[number] = bytes(data)
     return found
 

@@ -10,7 +10,7 @@ from litepulse.errors import BadInput
 from litepulse.launch import Entry
 from litepulse.lin.bus import launches
 from litepulse.lin.frames import CLASSIC, ENHANCED
-from litepulse.lin.protocol import BREAK_BITS, BYTE_BITS, DATA_MAX, SYNC, checksum, protected_id
+from litepulse.lin.protocol import BREAK_BITS, BYTE_BITS, DATA_MAX, SYNC, checksum, protected_id, representation
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,9 @@ class Injection:
     flip_parity: int = 0
     flip_checksum: int = 0
     stretch: Mapping[tuple[int, int], Fraction] = field(default_factory=dict[tuple[int, int], Fraction])
+
+    def __repr__(self) -> str:
+        return representation(self, "frame_id", "sync", "flip_parity", "flip_checksum")
 
     def __post_init__(self) -> None:
         if self.data is not None and not 1 <= len(self.data) <= DATA_MAX:

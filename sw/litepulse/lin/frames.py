@@ -14,6 +14,7 @@ from litepulse.lin.protocol import (
     checksum,
     frame_id_of,
     header_limit,
+    representation,
     response_bits,
     response_limit,
     space_limit,
@@ -63,6 +64,9 @@ class Frame:
     own_header: bool = False
     own_response: bool = False
     ns: int | None = None  # of `tick`, in the clock that open() was asked for
+
+    def __repr__(self) -> str:
+        return representation(self, "pid", "frame_id", "checksum")
 
     @property
     def slow(self) -> bool:

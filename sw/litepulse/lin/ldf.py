@@ -7,7 +7,7 @@ The grammar and the classes of versions are ldfparser's (the extra `lin`); nothi
 import codecs
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from litepulse.errors import BadInput, LitePulseError, lacking, shown
 from litepulse.lin.encodings import Ascii, Bcd, Converter, Logical, Physical, Signal
-from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE
+from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE, hexadecimal, representation
 
 LARGEST_FILE = 4 << 20  # bytes
 LARGEST_EXPONENT = 30  # of a number
@@ -62,6 +62,9 @@ class Node:
     response_error: str | None = None
     configurable: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
 
+    def __repr__(self) -> str:
+        return representation(self, "nad", "initial_nad")
+
 
 @dataclass(frozen=True)
 class Unconditional:
@@ -73,6 +76,9 @@ class Unconditional:
     publisher: str
     signals: tuple[tuple[int, Signal], ...]
 
+    def __repr__(self) -> str:
+        return representation(self, "frame_id")
+
 
 @dataclass(frozen=True)
 class Event:
@@ -82,6 +88,9 @@ class Event:
     frame_id: int
     frames: tuple[str, ...]
     resolving: str | None
+
+    def __repr__(self) -> str:
+        return representation(self, "frame_id")
 
 
 @dataclass(frozen=True)
@@ -286,9 +295,9 @@ def _known(table: Mapping[str, Named], name: str, what: str) -> Named:
     return table[name]
 
 
-def _range(value: int, least: int, most: int, where: str, what: str) -> int:
+def _range(value: int, least: int, most: int, where: str, what: str, form: Callable[[int], str] = str) -> int:
     if not least <= value <= most:
-        raise BadInput(f"{where}{what} {value} is outside {least} to {most}")
+        raise BadInput(f"{where}{what} {form(value)} is outside {form(least)} to {form(most)}")
     return value
 
 
@@ -312,21 +321,21 @@ def _node(network: Network, name: str, one: dict[str, Any], address: int | None)
     listed: Any = one.get("configurable_frames") or {}
     for frame in listed:
         if hasattr(listed, "keys"):
-            _range(listed[frame], 0, 0xFFFF, at(frame), f"{name}: message identifier")
+            _range(listed[frame], 0, 0xFFFF, at(frame), f"{name}: message identifier", hexadecimal)
     frames: dict[str, int | None] = {str(frame): listed[frame] if hasattr(listed, "keys") else None for frame in listed}
     product: dict[str, int] | None = one.get("product_id")
     found: tuple[int, int, int] | None = None
     if product:
         found = (
-            _range(product["supplier_id"], 0, 0x7FFF, where, f"{name}: supplier"),
-            _range(product["function_id"], 0, 0xFFFF, where, f"{name}: function"),
+            _range(product["supplier_id"], 0, 0x7FFF, where, f"{name}: supplier", hexadecimal),
+            _range(product["function_id"], 0, 0xFFFF, where, f"{name}: function", hexadecimal),
             _range(product["variant"], 0, 0xFF, where, f"{name}: variant"),
         )
     nad = one.get("configured_nad", address)
     initial = one.get("initial_nad", nad)
     for value in (nad, initial):
         if value is not None:
-            _range(value, 0, 0xFF, where, f"{name}: NAD")
+            _range(value, 0, 0xFF, where, f"{name}: NAD", hexadecimal)
     return Node(
         str(name),
         _version(one["lin_protocol"]) if one.get("lin_protocol") else network.version,
@@ -387,9 +396,9 @@ def _read_frames(network: Network, tables: dict[str, Any]) -> None:
     def frame_id(one: dict[str, Any]) -> int:
         name, number = one["name"], one["frame_id"]
         if not 0 <= number <= ID_MAX:
-            raise BadInput(f"{at(name)}{name}: the identifier 0x{number:02x} is outside 0x00 to 0x{ID_MAX:02x}")
+            raise BadInput(f"{at(name)}{name}: the identifier {hexadecimal(number)} is outside 0x00 to {hexadecimal(ID_MAX)}")
         if number in owner:
-            raise BadInput(f"{at(name)}{name} has the identifier of {owner[number]}, 0x{number:02x}")
+            raise BadInput(f"{at(name)}{name} has the identifier of {owner[number]}, {hexadecimal(number)}")
         owner[number] = name
         return number
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from litepulse.errors import BadInput
 from litepulse.lin.configuration import Configured
 from litepulse.lin.description import Description, Value
-from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE
+from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE, hexadecimal
 from litepulse.lin.saved import load, save
 from litepulse.units import within
 
@@ -56,7 +56,7 @@ class SlaveNode:
         self.place(ID_MAX + 1)
         self.flips, self.checksums = self._faults(flip_checksum, "flip-checksum"), self._faults(checksums, "checksum")
         if twice := set(self.flips) & set(self.checksums):
-            raise BadInput(f"checksum: flip-checksum of identifier 0x{min(twice):02x} is given, too")
+            raise BadInput(f"checksum: flip-checksum of identifier {hexadecimal(min(twice))} is given, too")
 
     def place(self, entries: int) -> None:
         """The frames have the identifiers of its configuration; those from `entries` on are not answered."""
@@ -77,9 +77,11 @@ class SlaveNode:
         for frame, byte in (wanted or {}).items():
             frame_id = self.description.frame_id(frame) if isinstance(frame, str) else frame
             if frame_id not in (*self.published, *self.events, SLAVE_RESPONSE):
-                raise BadInput(f"{what}: {self.name} does not answer {frame if isinstance(frame, str) else f'identifier 0x{frame:02x}'}")
+                raise BadInput(
+                    f"{what}: {self.name} does not answer {frame if isinstance(frame, str) else f'identifier {hexadecimal(frame)}'}"
+                )
             if frame_id in found:
-                raise BadInput(f"{what}: identifier 0x{frame_id:02x} is given twice")
+                raise BadInput(f"{what}: identifier {hexadecimal(frame_id)} is given twice")
             found[frame_id] = within(byte, what, 0, 255)
         return found
 

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """LIN as ISO 17987-3 has it: identifiers, checksums, lengths and their limits. Pure, no device."""
 
+from dataclasses import fields
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from litepulse.errors import BadInput
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 SYNC = 0x55
 BREAK_BITS = 13  # dominant bits that a master sends at least
@@ -18,10 +23,22 @@ STRETCH = Fraction(14, 10)  # header and response may each last so many times th
 SPACE_BITS = (STRETCH - 1) * BYTE_BITS  # bit times of space for each byte of a response
 
 
+def hexadecimal(number: int) -> str:
+    """An identifier, an address or a byte, as all texts of LIN have it: 0x0a."""
+    return f"{number:#04x}"
+
+
+def representation(record: "DataclassInstance", *names: str) -> str:
+    """repr() of a dataclass, the fields with these names in hexadecimal."""
+    values = {one.name: getattr(record, one.name) for one in fields(record) if one.repr}
+    shown = (f"{name}={hexadecimal(value) if name in names and value is not None else repr(value)}" for name, value in values.items())
+    return f"{type(record).__name__}({', '.join(shown)})"
+
+
 def protected_id(frame_id: int) -> int:
     """The identifier with its two parity bits, as it goes on the line."""
     if not 0 <= frame_id <= ID_MAX:
-        raise BadInput(f"id: 0x{frame_id:02x} is outside 0x00 to 0x{ID_MAX:02x}")
+        raise BadInput(f"id: {hexadecimal(frame_id)} is outside 0x00 to {hexadecimal(ID_MAX)}")
     bit = [frame_id >> n & 1 for n in range(6)]
     p0 = bit[0] ^ bit[1] ^ bit[2] ^ bit[4]
     p1 = 1 ^ bit[1] ^ bit[3] ^ bit[4] ^ bit[5]

@@ -9,7 +9,7 @@ from typing import Any
 
 from litepulse.errors import BadInput, LitePulseError, shown
 from litepulse.lin.configuration import Configured
-from litepulse.lin.protocol import ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE
+from litepulse.lin.protocol import ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE, hexadecimal
 
 
 def load(path: Path, configured: Configured) -> None:
@@ -31,7 +31,9 @@ def load(path: Path, configured: Configured) -> None:
         raise BadInput(f"{path}: it does not have the NAD and the {len(configured.order)} configurable frames of {name}")
     for frame, number in frames.items():
         if number is not None and (not _is_number(number, 0, ID_MAX) or number in (MASTER_REQUEST, SLAVE_RESPONSE)):
-            raise BadInput(f"{path}: {frame} cannot have the identifier {shown(number)}")
+            raise BadInput(
+                f"{path}: {frame} cannot have the identifier {hexadecimal(number) if isinstance(number, int) else shown(number)}"
+            )
     configured.nad = nad
     configured.frames |= frames
 

@@ -28,6 +28,7 @@ from litepulse.lin.protocol import (
     SLAVE_RESPONSE,
     checksum,
     header_limit,
+    hexadecimal,
     protected_id,
     response_limit,
 )
@@ -100,8 +101,8 @@ class SlaveRun:
     def _check_entry(self, frame_id: int) -> None:
         """BadInput if the board cannot answer it."""
         if frame_id >= self.entries:
-            name = self.node.name_of(frame_id)
-            raise BadInput(f"{name}: identifier 0x{frame_id:02x} is beyond the board's table of answers, which ends at {self.entries - 1}")
+            name, last = self.node.name_of(frame_id), hexadecimal(self.entries - 1)
+            raise BadInput(f"{name}: identifier {hexadecimal(frame_id)} is beyond the board's table of answers, which ends at {last}")
 
     # What is answered
 

@@ -2,7 +2,7 @@
 """The transport layer of diagnostics: messages of up to 4095 bytes as diagnostic frames of eight bytes. Pure, no device."""
 
 from litepulse.errors import BadInput
-from litepulse.lin.protocol import DATA_MAX
+from litepulse.lin.protocol import DATA_MAX, hexadecimal
 
 SINGLE, FIRST, CONSECUTIVE = 0x00, 0x10, 0x20  # the high half of the second byte
 SINGLE_MAX, FIRST_DATA, CONSECUTIVE_DATA = 6, 5, 6  # bytes of a message in one frame
@@ -13,7 +13,7 @@ UNUSED = b"\xff"
 def segments(nad: int, message: bytes) -> list[bytes]:
     """The frames of a message (service and its data) to or from a node: one, or a first one and consecutive ones. Unused bytes are 0xff."""
     if not 0 <= nad <= 0xFF:
-        raise BadInput(f"nad: {nad} is outside 0x00 to 0xff")
+        raise BadInput(f"nad: {hexadecimal(nad)} is outside 0x00 to 0xff")
     if not 1 <= len(message) <= LONGEST:
         raise BadInput(f"message: {len(message)} bytes, it has 1 to {LONGEST}")
     if len(message) <= SINGLE_MAX:
