@@ -47,12 +47,12 @@ def test_p2_fewer_interrupts_and_each_tick_exact():
 
 def test_p2_room_is_left_for_what_comes():
     """The watermark counts as far as the board has room for 20 ms more: 389 bytes behind the first one at 57,600 baud are not too many;
-    at 1 Mbaud half of the 512 is the most."""
+    at 1 Mbaud half of the 512 is the most. More may come while these are taken."""
     far, near = p2_interrupts.Setting(390, 1_000_000), p2_interrupts.Setting(390, 50_000)
     first = p2_interrupts.measure(PULSE, 57_600, 390, ["receive", "chardev", 57_600, 390, "idle", far.watermark, far.timeout_us])
     assert first["interrupts"] == 1 and 389 <= first["waits_us"] * 57_600 / 10**7 < 390
     first = p2_interrupts.measure(PULSE, 1_000_000, 300, ["receive", "chardev", 1_000_000, 300, "idle", near.watermark, near.timeout_us])
-    assert first["interrupts"] == 2 and first["lost"] == 0
+    assert 255 <= first["waits_us"] * 1_000_000 / 10**7 < 256 and first["lost"] == 0
 
 
 def test_p2_a_tty_does_not_tell_what_it_loses():
