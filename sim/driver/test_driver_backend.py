@@ -15,7 +15,6 @@ from scripts.debian_package import obtain
 from sim.cocotb_rig import ROOT, run_folder
 from sim.core.model import edges
 from sim.driver.cable_rig import Board, modules
-from sim.driver.slow_lin import ON_BUS
 from sim.driver.test_cable_command import LOAD, SETTLE, UNLOAD, package_files
 from sim.driver.uml import boot
 from sim.guest.frames import wave
@@ -123,6 +122,7 @@ PIDS = SOME_PIDS | {RESPONSE: 0x7D}
 TIMEOUT = 900  # seconds
 FIRST, LAST, SLOT = 12 * HZ, TIMEOUT * HZ, 3 * HZ // 25
 TURN = (WINDOW, CONTROL, RESPONSE)
+STEP = HZ // 10_000  # 0.1 ms
 
 
 def files():
@@ -297,8 +297,11 @@ def heard(told, name):
     return list(zip(slots, frames))
 
 
-def told_on_bus(folder, steps, stimulus=()):
-    """({name: result} of the commands in `steps`, edges of TX) on a board on a bus; stimulus: [(tick, level)] of the other nodes."""
+def told_on_bus(folder, steps, stimulus=(), lockstep=None):
+    """({name: result} of the commands in `steps`, edges of TX) on a board on a bus; stimulus: [(tick, level)] of the other nodes.
+
+    lockstep: ticks by which the board's time goes on at each transaction, so a slow machine slows the board, too; None: by the wall clock.
+    """
     vcd, nodes, script = folder / "pins.vcd", folder / "nodes", folder / "lin.py"
     script.write_text(VERBS % steps)
     nodes.write_text("".join(f"{tick} rx {level}\n" for tick, level in stimulus))
@@ -311,9 +314,10 @@ def told_on_bus(folder, steps, stimulus=()):
         *UNLOAD,
         "leaks",
     ]
-    # The board's time goes on from its start: what takes long to make is made before.
+    # The time of a board without lockstep goes on from its start: what takes long to make is made before.
     made, tree = files() | ldf_files(folder) | {"lin.py": script}, obtain("python-uml").path
-    with Board(*ON_BUS, "--stimulus", nodes, "--vcd", vcd, wired=False, lockstep=None) as board:
+    options = ["--bus", "--pulse-hz", HZ, *([] if lockstep else ["--pace"]), "--stimulus", nodes, "--vcd", vcd]
+    with Board(*options, wired=False, lockstep=lockstep) as board:
         run = boot(jobs, made, tree=tree, lines=[board.line], timeout=TIMEOUT)
     assert not run.complaints and run.status == [0] * len(jobs), run.log
     return unpacked(run.lines(6).splitlines()), edges(Vcd(vcd, HZ).signals["tx"])
@@ -380,8 +384,8 @@ def test_the_verbs_of_lin_that_listen_on_the_driver():
 
 @pytest.mark.seconds(100)
 def test_the_verbs_of_lin_that_send_on_the_driver():
-    """Master and faults: what they print and what lies on the pins is the same, to the tick."""
-    results, sent = told_on_bus(run_folder("lin-send"), SENDING % BUS.baud)
+    """Master and faults: what they print and what lies on the pins is the same, to the tick. Nothing goes by the wall clock."""
+    results, sent = told_on_bus(run_folder("lin-send"), SENDING % BUS.baud, lockstep=STEP)
     assert [name for name, one in results.items() if one["err"]] == [], results
     told = {name: json.loads(one["out"]) for name, one in results.items()}
     control = with_checksum(CONTROL, CONTROL_DATA)

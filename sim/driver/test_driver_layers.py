@@ -25,6 +25,10 @@ DEFINITION = re.compile(r"^(?!(?:return|else|if|typedef)\b)((?:[a-zA-Z_]\w*[ \t\
 VARIABLE = re.compile(r"^(?!static\b)(?:[a-zA-Z_]\w*[ \t]+\**)+(\w+)(?:\[\w*\])* = ", re.MULTILINE)
 STRUCTURE = re.compile(r"^(?:static )?(?:const )?(?:struct|union|enum) (\w+) \{", re.MULTILINE)
 ATTRIBUTE = re.compile(r"^static DEVICE_ATTR_R[WO]\((\w+)\);", re.MULTILINE)  # the macro's functions are named by the attribute
+# What changes a member of a structure.
+CHANGE = re.compile(
+    r"->\w+(?:\[[^\]]*\])?(?:\.\w+)*\s*(?:[-+*/|&^]|<<|>>)?=(?!=)|->[\w.]+(?:\+\+|--)|(?:\+\+|--)\w+->|\bWRITE_ONCE\(|\bset_bit\("
+)
 INCLUDE = re.compile(r'^#include "litepulse(?:_(\w+))?\.h"', re.MULTILINE)
 
 
@@ -82,6 +86,23 @@ def misnamed(name, text):
     prefix, text = PREFIXES.get(name, name.removesuffix(".c")), code(text)
     given = {f"{attribute}_{what}" for attribute in ATTRIBUTE.findall(text) for what in ("show", "store")}
     return sorted(made for made in {*functions(text), *STRUCTURE.findall(text)} - given if not re.match(rf"{prefix}(_|$)", made))
+
+
+def changed_by_reading(texts):
+    """[(show, function)]: functions that a read of an attribute calls, itself included, and that change a member of a structure."""
+    bodies = {}
+    for text in map(code, texts):
+        bodies |= {match[2]: text[match.end() : text.index("\n}", match.end())] for match in DEFINITION.finditer(text)}
+    found = []
+    for show in (name for name in bodies if name.endswith("_show")):
+        seen, left = set(), [show]
+        while left:
+            name = left.pop()
+            seen.add(name)
+            if CHANGE.search(bodies[name]):
+                found.append((show, name))
+            left += [called for called in re.findall(r"\b(\w+)\(", bodies[name]) if called in bodies and called not in seen]
+    return sorted(set(found))
 
 
 def sources():
@@ -146,3 +167,27 @@ def test_a_wrong_call_is_noticed(name, text, wrong):
 )
 def test_a_wrong_name_is_noticed(text, wrong):
     assert misnamed("litepulse_tty.c", text) == wrong
+
+
+def test_reading_an_attribute_changes_nothing():
+    """A read may come at any moment, from any user, also between the steps of a set-up."""
+    texts = [text for name, text in sources().items() if name.endswith(".c") and part(name) != "test"]
+    shows = [name for text in texts for name in functions(code(text)) if name.endswith("_show")]
+    assert len(shows) > 10 and not changed_by_reading(texts)
+
+
+@pytest.mark.parametrize(
+    "line, wrong",
+    [
+        ("lin->period = 1;", True),
+        ("lin->can.bittiming.bitrate = 1;", True),
+        ("lin->responses[id(attr)].cached |= 1;", True),
+        ("++lin->count;", True),
+        ("lin->count++;", True),
+        ("WRITE_ONCE(lin->phc, true);", True),
+        ("if (lin->period == 1 || lin->period <= 2)\n\t\tperiod = lin->period;", False),
+    ],
+)
+def test_a_show_that_changes_something_is_noticed(line, wrong):
+    text = f"u64 space(struct lin *lin)\n{{\n\t{line}\n\treturn 0;\n}}\n\nstatic ssize_t a_show(int a)\n{{\n\treturn space(of(a));\n}}\n"
+    assert changed_by_reading([text]) == ([("a_show", "space")] if wrong else [])

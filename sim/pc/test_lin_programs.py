@@ -44,12 +44,22 @@ def frame(word, data, start):
     return BUS.published(start, pid, response(payload)) if payload else BUS.header(start, pid)
 
 
-def played(tx, lines, behind=0):
-    """Compares the pin: behind so many breaks it has the standard frames among the lines, in their order, and no other."""
-    frames = [(word, data) for word, data in lines if len(word) == 3]
-    starts = breaks(tx)[behind:]
-    assert len(starts) == len(frames), (starts, frames)
-    compare(tx, [frame(word, data, start) for (word, data), start in zip(frames, starts)])
+def played(result, lines, behind=0):
+    """Compares the pin: behind so many breaks it has the standard frames among the lines, each once, as candump printed that they began.
+
+    A frame that a busy PC gives to the board too late is given to it again, so the next one may be before it.
+    """
+    left = [(word, data.upper()) for word, data in lines if len(word) == 3]
+    tx, began = result.pin("tx"), []
+    for start in breaks(tx)[behind:]:
+        waves = {line: edges(wave(frame(*line, start))) for line in left}
+        # A header is the beginning of a frame with data, too.
+        found = [line for line, sent in waves.items() if [edge for edge in edges(tx) if start <= edge[0] <= sent[-1][0]] == sent]
+        began.append(max(found, key=lambda line: len(waves[line])))
+        left.remove(began[-1])
+    assert not left
+    printed = [(word, "R" if data == "remote request" else data.hex().upper()) for _, word, data in dumped(result, "TX") if len(word) == 3]
+    assert printed == began
 
 
 @pytest.mark.seconds(30)
@@ -78,6 +88,7 @@ def test_canplayer_plays_what_candump_logged(pc):
         (./candump -ta -x lin0 >dump &)
         listens
         ./canplayer -I bus.log
+        until [ $(grep -c 'TX.* 01' dump) -ge 5 ]; do usleep 10000; done
         seen 'RX.* 011 ' 2
         counted refused tx_errors
         echo responses $(cat /sys/class/net/lin0/responses/* | sort -u)
@@ -101,7 +112,7 @@ def test_canplayer_plays_what_candump_logged(pc):
     assert after - before == 2 and "responses off" in result.lines
     start = breaks(tx)[0]
     compare(tx, [[*BUS.header(start, PIDS[0x10]), *BUS.answer(start, response(DATA), BUS.bits(1))]])
-    played(tx, lines, 3)
+    played(result, lines, 3)
 
 
 def monitored(folder):
@@ -140,14 +151,15 @@ def test_canplayer_plays_what_lin_monitor_logged(pc, tmp_path):
         (./candump -ta -x lin0 >dump &)
         listens
         ./canplayer -I bus.log
+        seen 'RX.* 010 '
         seen 'RX.* 011 '
         counted refused tx_errors
         echo responses $(cat /sys/class/net/lin0/responses/* | sort -u)
         """,
         files={**player(), "bus.log": log},
     )
-    played(result.pin("tx"), [("010", DATA.hex()), ("011", "A1B2")])
-    assert [(word, data) for _, word, data in dumped(result, "RX")] == [("010", DATA), ("011", b"\xa1\xb2")]
+    played(result, [("010", DATA.hex()), ("011", "A1B2")])
+    assert sorted((word, data) for _, word, data in dumped(result, "RX")) == [("010", DATA), ("011", b"\xa1\xb2")]
     assert "refused 3" in result.lines and "responses off" in result.lines
 
 

@@ -19,6 +19,7 @@ from litepulse.capture import LostEvent
 from litepulse.line import LinEntry
 
 from .fake_board import FakeBoard, Server
+from .lin_pins import header_edges
 from .test_lin import BIT, LDF, PIDS, board_on_a_bus, bus_frame, reference_checksum, result_of, stimulus
 from .test_sim import COMMAND, ENV, frame_edges, pins
 
@@ -277,6 +278,18 @@ def test_missed_answers_are_errors_of_their_frames(tmp_path):
             frames = list(slave)
     assert [(frame.error, frame.data) for frame in frames] == [("missed late", window(9)), ("missed late", b"")]
     assert (slave.answered, slave.missed) == (0, 2) and sent(vcd) == []
+
+
+@pytest.mark.seconds(10)
+def test_a_master_of_another_bit_rate(tmp_path):
+    """What the page says: bits 4.8 % shorter and 5.4 % longer are understood; those that are further off are errors, without an answer."""
+    off = [Fraction(n, 1000) for n in (-48, 54, -52, 58)]
+    nodes = stimulus(tmp_path / "nodes", *(header_edges(START + n * STEP, WINDOW, BIT * (1 + one)) for n, one in enumerate(off)))
+    *frames, counts = hear({"stimulus": nodes}, "Window", 4)
+    assert [(frame.tick, frame.own_response, frame.error) for frame in frames] == [
+        (START + n * STEP + 1, n < 2, None if n < 2 else "wrong sync") for n in range(4)
+    ]
+    assert counts == (2, 0)
 
 
 @pytest.mark.seconds(10)
