@@ -500,10 +500,7 @@ def check_example(line):
 
 
 def test_the_examples_of_the_help():
-    lines = re.findall(
-        r"(?m)^ +litepulse (.*)$",
-        "\n".join((commands.MONITOR, commands.MASTER, commands.SLAVE, commands.REQUEST, commands.INJECT, commands.HEADER)),
-    )
+    lines = re.findall(r"(?m)^ +litepulse (.*)$", "\n".join(verb.EXAMPLES for verb in commands.INNER))
     assert len(lines) >= 10
     for line in lines:
         check_example(line.partition(" > ")[0])

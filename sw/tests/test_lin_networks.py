@@ -531,7 +531,7 @@ def test_later_j2602(tmp_path):
     ],
 )
 def test_values_that_are_set(frame, text, data):
-    from litepulse.commands.lin import signal_value
+    from litepulse.commands.lin.words import signal_value
 
     if data == "69efadbeeaf":  # from bit 12 on: de ad be ef
         bits = int.from_bytes(bytes.fromhex("deadbeef"), "little") << 12 | 0xF69 | 0xFFFFF << 44
