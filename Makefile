@@ -75,8 +75,8 @@ flash-image: need-boards ## BOARD=ulx3s VARIANT=linux IMAGE=boot.img: writes it 
 	@$(BIN)/python -m litex_soc.flash $(choice) --image "$(image)" $(if $(SERIAL),--serial $(SERIAL)) $(if $(DRY_RUN),--dry-run)
 
 .PHONY: boards
-boards: need-boards ## the bitstreams of all boards, and docs/boards.md
-	@$(BIN)/python -m litex_soc.boards_page
+boards: need-boards ## the bitstreams of all boards, and docs/boards.md; BOARD=name: of one, and prints its rows
+	@$(BIN)/python -m litex_soc.boards_page $(BOARD)
 
 .PHONY: lint
 lint: need-test ## all checks of form and of warnings, .pre-commit-config.yaml, over all files that git knows; a minute

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from litex_soc import boards, constraints, regmap
+from litex_soc.headers import Header
 from litex_soc.phys import PHYS
 
 VARIANTS = {
@@ -39,6 +40,8 @@ class Board:
     `packs` : its bridge can pack answers, and has frames wait.
     `crowded` : PHYs with which more than nine tenths of the FPGA are in use: another placer takes over.
     `note` : what docs/boards.md says besides.
+    `maker` : (name, address of a page with the price). `headers` : of litex_soc/headers.py, on which the pins of constraints/ are.
+    `port` : the serial port if nothing else with one is plugged in. `special` : sentences for the end of its card.
     """
 
     name: str
@@ -50,6 +53,8 @@ class Board:
     serial_is: str
     programmers: dict[str, dict[str, list]]
     usb: tuple
+    maker: tuple[str, str]
+    headers: tuple[Header, ...]
     serial: str = "serial"
     add_serial: list = field(default_factory=list)
     variants: dict = field(default_factory=lambda: {"uartbone": None})
@@ -59,6 +64,8 @@ class Board:
     lin_entries: dict[str, int] = field(default_factory=dict)
     bridge: tuple[str, str] | None = None
     attach: str = "plug in its USB cable, one that carries data"
+    port: str = "/dev/ttyUSB1"
+    special: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

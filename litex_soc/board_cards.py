@@ -8,7 +8,6 @@ import argparse
 import re
 import sys
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -17,74 +16,11 @@ from litex_soc.board import choose
 from litex_soc.boards_page import response_ns, row
 from litex_soc.constraints import voltage
 from litex_soc.generate import stale_files
+from litex_soc.headers import GND, POWER
 from litex_soc.phys import PHYS
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.board_cards"
-GND, POWER = "GND", "3.3 V"
-
-
-@dataclass(frozen=True)
-class Header:
-    """A header of a board: `title`, and rows of (what the board calls the pin, the pin as in constraints/, GND, POWER or "")."""
-
-    title: str
-    rows: tuple
-
-
-def pmod(title, connector):
-    """A PMOD: pins 1 to 6 above pins 7 to 12; litex-boards counts its eight signals from 0."""
-    rows = tuple(
-        (*((str(first + n), f"{connector}:{index + n}") for n in range(4)), (str(first + 4), GND), (str(first + 5), POWER))
-        for first, index in ((1, 0), (7, 4))
-    )
-    return Header(title, rows)
-
-
-def pins(title, *rows):
-    """A header of which only the named pins are shown; a row is "NAME=PIN NAME=PIN"."""
-    return Header(title, tuple(tuple(tuple(word.split("=")) for word in line.split()) for line in rows))
-
-
-HEADERS = {
-    "icebreaker": (pmod("PMOD 1A", "PMOD1A"), pmod("PMOD 1B", "PMOD1B")),
-    "alchitry_cu": (pins("bank A", "2=M1 3=L1 5=J1 6=J3 8=G1 9=G3 11=E1"),),
-    "ulx3s": (pins("J2", "GP14=U18 GP15=N17 GP16=N16 GP17=L16 GP18=H18 GP19=F17 GP20=D18"),),
-    "colorlight_i5": (pmod("PMOD F, on P3", "pmodf"),),
-    "orangecrab": (
-        pins("Feather header", "13=GPIO:13 12=GPIO:12 0/RX=GPIO:0 1/TX=GPIO:1", "A0=GPIO:18 A1=GPIO:19 A2=GPIO:20 A3=GPIO:21 A4=GPIO:22"),
-    ),
-    "ecpix5": (pmod("PMOD 0", "pmod0"),),
-}
-# The serial port if nothing else with one is plugged in.
-PORTS = {"ulx3s": "/dev/ttyUSB0", "colorlight_i5": "/dev/ttyACM0", "orangecrab": "/dev/ttyUSB0"}
-SPECIAL = {
-    "icebreaker": [
-        "The cheapest way to begin: [the first hour](../first-hour.md) is written for this board.",
-        "The FPGA is nearly full, and its bridge does not pack answers ([bridge.md](../bridge.md#packed-answers)).",
-    ],
-    "alchitry_cu": ["The pins are on the fine-pitch headers of bank A: you need a board on top that brings them out."],
-    "ulx3s": [
-        "With `VARIANT=linux` the board has a CPU that boots Linux from the flash: [linux-soc.md](../linux-soc.md#a-real-board). "
-        "That was tried in simulation only. There a tick is 2.5 ns.",
-        "The pins beside these on J2 are called GN14 to GN20 and stay unused. Do not confuse GP with GN.",
-    ],
-    "colorlight_i5": [
-        "The card is for the module on its extension board, which has the DAPLink and the headers.",
-        "Its flash comes write-protected. The command above removes that protection.",
-        "Name the port yourself: a DAPLink does not say which board it is on.",
-    ],
-    "orangecrab": [
-        "`make flash` talks to the boot loader: hold the board's button while you plug in its USB cable.",
-        "The board's own USB is not used afterwards. A second cable, the serial adapter, carries the bridge: its TX to pin 0, its RX to "
-        "pin 1, GND to GND. It must be a 3.3 V adapter.",
-    ],
-    "ecpix5": [
-        "The finest tick of the six boards, and with `SAMPLES=1` the soonest answer.",
-        "At 200 MHz a synchroniser has little time to decide. If you have many edges and must be sure, read "
-        "[how often they fail](../pins.md#synchronisers-and-how-often-they-fail).",
-    ],
-}
 OUT, IN, DARK, WARM, SERIAL = "#cfe6ff", "#d5f0d5", "#444444", "#ffd9d2", "#fff0c2"
 # What each colour of a drawing is on a dark page.
 ON_DARK = {
@@ -124,11 +60,11 @@ def signals(name):
 
 
 def places(name):
-    """{pin as in constraints/: (header, what the board calls the pin)}. ValueError if a signal is on no header of HEADERS."""
-    found = {pin: (header.title, label) for header in HEADERS[name] for line in header.rows for label, pin in line}
+    """{pin as in constraints/: (header, what the board calls the pin)}. ValueError if a signal is on none of its headers."""
+    found = {pin: (header.title, label) for header in boards.all_boards()[name].headers for line in header.rows for label, pin in line}
     missing = [f"{signal} ({pin})" for signal, pin, *_ in signals(name) if pin not in found]
     if missing:
-        raise ValueError(f"{COMMAND}: HEADERS has no place for {', '.join(missing)} of {name}")
+        raise ValueError(f"{COMMAND}: the headers have no place for {', '.join(missing)} of {name}")
     return found
 
 
@@ -180,7 +116,7 @@ def pins_drawing(name):
         what |= {"GPIO:0": ("bridge", SERIAL), "GPIO:1": ("bridge", SERIAL)}
     places(name)
     parts, y = [], 30
-    for header in HEADERS[name]:
+    for header in boards.all_boards()[name].headers:
         parts.append(text(12, y, f"{board.title}: {header.title}", 15, "start", weight="bold"))
         y += 12
         for line in header.rows:
@@ -192,13 +128,13 @@ def pins_drawing(name):
                 parts.append(text(12 + n * cell + (cell - 6) / 2, y + 42, signal, 14, colour=ink, weight="bold"))
             y += tall
         y += 28
-    width = max(12 + cell * max(len(line) for header in HEADERS[name] for line in header.rows) + 6, 440)
+    width = max(12 + cell * max(len(line) for header in boards.all_boards()[name].headers for line in header.rows) + 6, 440)
     notes = [("out", OUT), ("in", IN), *([("to the serial adapter", SERIAL)] if board.add_serial else [])]
     x = 12
     for note, fill in notes:
         parts += [box(x, y - 22, 16, 16, fill), text(x + 22, y - 9, note, 13, "start")]
         x += 52 + 8 * len(note)
-    shown = {pin for header in HEADERS[name] for line in header.rows for _, pin in line}
+    shown = {pin for header in boards.all_boards()[name].headers for line in header.rows for _, pin in line}
     remarks = ["By number, not to scale.", *([] if GND in shown else ["GND: a pin printed GND."])]
     parts.append(text(12, y + 14, " ".join(remarks), 13, "start", "#555555"))
     y += 22
@@ -242,7 +178,7 @@ WIRINGS = (
 def wiring_drawing(name):
     """What to put between a board and each kind of line."""
     at = {signal: places(name)[pin] for signal, pin, *_ in signals(name)}
-    header = next(header for header in HEADERS[name] if header.title == at["tx"][0])
+    header = next(header for header in boards.all_boards()[name].headers if header.title == at["tx"][0])
     for power in (GND, POWER):
         at[power] = (header.title, next(label for line in header.rows for label, pin in line if pin == power))
     if {at[signal][0] for signal in ("tx", "rx", "de")} != {header.title}:
@@ -308,7 +244,7 @@ def card(name):
         "## Two commands",
         "",
         f"    make BOARD={name} flash",
-        f"    .venv/bin/litepulse --port {PORTS.get(name, '/dev/ttyUSB1')} info",
+        f"    .venv/bin/litepulse --port {board.port} info",
         "",
         *wrapped(f"Programmer: `{program}`{others}.", "- "),
         *wrapped(f"The programmer needs the {plug} (USB {vendor}:{product}): {board.attach}.", "- "),
@@ -337,7 +273,7 @@ def card(name):
         "",
         "## What is special",
         "",
-        *(line for item in SPECIAL[name] for line in wrapped(item, "- ")),
+        *(line for item in board.special for line in wrapped(item, "- ")),
     ]
     return "\n".join(out) + "\n"
 

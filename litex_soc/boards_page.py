@@ -22,17 +22,9 @@ from litex_soc.phys import PHYS
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "boards.md"
 COMMAND = "python -m litex_soc.boards_page"
+
+
 # Who makes or documents each board: its price is there, and changes.
-MAKERS = {
-    "icebreaker": ("1BitSquared", "https://1bitsquared.com/products/icebreaker"),
-    "alchitry_cu": ("SparkFun", "https://www.sparkfun.com/products/16526"),
-    "ulx3s": ("Radiona", "https://github.com/emard/ulx3s"),
-    "colorlight_i5": ("Colorlight", "https://github.com/wuxx/Colorlight-FPGA-Projects"),
-    "orangecrab": ("OrangeCrab", "https://github.com/orangecrab-fpga/orangecrab-hardware"),
-    "ecpix5": ("LambdaConcept", "https://docs.lambdaconcept.com/ecpix-5/"),
-}
-
-
 def all_choices(names=None):
     """What is built: each board with each FPGA and variant; then, by board, with its other PHYs, and the same SoC with a LiteUART and with
     neither."""
@@ -105,7 +97,7 @@ def which():
                     f"{response_ns(choice):.0f} ns",
                     len(choice.constraints.inputs(choice.phy)),
                     lin,
-                    "[{}]({})".format(*MAKERS[name]),
+                    "[{}]({})".format(*board.maker),
                 ]
             )
         )

@@ -5,6 +5,7 @@ from litex_boards.platforms import alchitry_cu
 
 from litex_soc.board import Board
 from litex_soc.clocks import Ice40Clocks
+from litex_soc.headers import pins
 
 BOARD = Board(
     name="alchitry_cu",
@@ -19,4 +20,7 @@ BOARD = Board(
     bridge=("Alchitry Cu*", "01"),
     lin_entries={"generic": 0, "ice40_ddr": 0},
     note="all 32 block RAMs are in use, so there is no LIN slave",
+    maker=("SparkFun", "https://www.sparkfun.com/products/16526"),
+    headers=(pins("bank A", "2=M1 3=L1 5=J1 6=J3 8=G1 9=G3 11=E1"),),
+    special=("The pins are on the fine-pitch headers of bank A: you need a board on top that brings them out.",),
 )

@@ -5,6 +5,7 @@ from litex_boards.platforms import colorlight_i5
 
 from litex_soc.board import Board
 from litex_soc.clocks import Ecp5Clocks
+from litex_soc.headers import pmod
 
 BOARD = Board(
     name="colorlight_i5",
@@ -19,4 +20,12 @@ BOARD = Board(
     # its flash comes write-protected
     programmers={"openFPGALoader": {"flash": ["-b", "colorlight-i5", "-f", "--unprotect-flash"], "ram": ["-b", "colorlight-i5", "-m"]}},
     usb=("0d28", "0204", "DAPLink"),
+    maker=("Colorlight", "https://github.com/wuxx/Colorlight-FPGA-Projects"),
+    headers=(pmod("PMOD F, on P3", "pmodf"),),
+    port="/dev/ttyACM0",
+    special=(
+        "The card is for the module on its extension board, which has the DAPLink and the headers.",
+        "Its flash comes write-protected. The command above removes that protection.",
+        "Name the port yourself: a DAPLink does not say which board it is on.",
+    ),
 )

@@ -5,6 +5,7 @@ from litex_boards.platforms import lambdaconcept_ecpix5
 
 from litex_soc.board import Board
 from litex_soc.clocks import Ecp5Clocks
+from litex_soc.headers import pmod
 
 BOARD = Board(
     name="ecpix5",
@@ -19,4 +20,11 @@ BOARD = Board(
     programmers={"openFPGALoader": {"flash": ["-b", "ecpix5", "-f"], "ram": ["-b", "ecpix5", "-m"]}},
     usb=("0403", "6010", "FT2232H"),
     bridge=("ECPIX-5*", "01"),
+    maker=("LambdaConcept", "https://docs.lambdaconcept.com/ecpix-5/"),
+    headers=(pmod("PMOD 0", "pmod0"),),
+    special=(
+        "The finest tick of the six boards, and with `SAMPLES=1` the soonest answer.",
+        "At 200 MHz a synchroniser has little time to decide. If you have many edges and must be sure, read "
+        "[how often they fail](../pins.md#synchronisers-and-how-often-they-fail).",
+    ),
 )

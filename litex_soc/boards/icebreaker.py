@@ -5,6 +5,7 @@ from litex_boards.platforms import icebreaker
 
 from litex_soc.board import Board
 from litex_soc.clocks import Ice40Clocks
+from litex_soc.headers import pmod
 
 BOARD = Board(
     name="icebreaker",
@@ -21,4 +22,10 @@ BOARD = Board(
     packs=False,  # the UP5K is full
     crowded=("generic", "ice40_ddr"),
     note="with two samples per cycle there is room for one input instead of four, and none for a LIN slave",
+    maker=("1BitSquared", "https://1bitsquared.com/products/icebreaker"),
+    headers=(pmod("PMOD 1A", "PMOD1A"), pmod("PMOD 1B", "PMOD1B")),
+    special=(
+        "The cheapest way to begin: [the first hour](../first-hour.md) is written for this board.",
+        "The FPGA is nearly full, and its bridge does not pack answers ([bridge.md](../bridge.md#packed-answers)).",
+    ),
 )

@@ -5,6 +5,7 @@ from litex_boards.platforms import gsd_orangecrab
 
 from litex_soc.board import Board
 from litex_soc.clocks import Ecp5Clocks
+from litex_soc.headers import pins
 
 BOARD = Board(
     name="orangecrab",
@@ -20,4 +21,14 @@ BOARD = Board(
     programmers={"dfu-util": {"flash": ["-d", "1209:5af0", "-a", "0", "-R", "-D"]}, "openFPGALoader": {"flash": ["-b", "orangeCrab"]}},
     usb=("1209", "5af0", "DFU boot loader"),
     attach="hold its button while plugging in the USB cable",
+    maker=("OrangeCrab", "https://github.com/orangecrab-fpga/orangecrab-hardware"),
+    headers=(
+        pins("Feather header", "13=GPIO:13 12=GPIO:12 0/RX=GPIO:0 1/TX=GPIO:1", "A0=GPIO:18 A1=GPIO:19 A2=GPIO:20 A3=GPIO:21 A4=GPIO:22"),
+    ),
+    port="/dev/ttyUSB0",
+    special=(
+        "`make flash` talks to the boot loader: hold the board's button while you plug in its USB cable.",
+        "The board's own USB is not used afterwards. A second cable, the serial adapter, carries the bridge: its TX to pin 0, its RX to "
+        "pin 1, GND to GND. It must be a 3.3 V adapter.",
+    ),
 )

@@ -7,6 +7,7 @@ from migen import ClockDomain, ClockSignal
 
 from litex_soc.board import Board
 from litex_soc.clocks import Ecp5Clocks
+from litex_soc.headers import pins
 
 
 def clocks(platform, choice):
@@ -59,4 +60,12 @@ BOARD = Board(
     programmers={"openFPGALoader": {"flash": ["-b", "ulx3s", "-f"], "ram": ["-b", "ulx3s", "-m"]}},
     usb=("0403", "6015", "FT231X"),
     bridge=("ULX3S*", "00"),
+    maker=("Radiona", "https://github.com/emard/ulx3s"),
+    headers=(pins("J2", "GP14=U18 GP15=N17 GP16=N16 GP17=L16 GP18=H18 GP19=F17 GP20=D18"),),
+    port="/dev/ttyUSB0",
+    special=(
+        "With `VARIANT=linux` the board has a CPU that boots Linux from the flash: [linux-soc.md](../linux-soc.md#a-real-board). "
+        "That was tried in simulation only. There a tick is 2.5 ns.",
+        "The pins beside these on J2 are called GN14 to GN20 and stay unused. Do not confuse GP with GN.",
+    ),
 )
