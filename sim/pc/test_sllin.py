@@ -19,7 +19,7 @@ from sim.guest.frames import wave
 from sim.guest.lin_bus import DATA, PIDS, SLOW_HZ, Bus, checksum
 from sim.guest.lin_log import ERROR, LinLog
 from sim.pc import kernels
-from sim.pc.lin_rig import LISTENS
+from sim.pc.lin_rig import LISTENS, SECONDS
 
 SLLIN = os.environ.get("SLLIN")
 pytestmark = [pytest.mark.skipif(not SLLIN, reason="SLLIN names no clone of linux-lin"), pytest.mark.seconds(60)]
@@ -31,7 +31,6 @@ EFF, TIMEOUT, WAKE = 0x8000_0000, 0x4000, "00000200#"
 WANTED, HEADERS = 3, 12
 TRIES = 40  # of sllin as the master, which ends when WANTED are whole
 RESPONSE_BITS = 240  # what lin0 allows a response, from the start of its header's last byte on, and a header
-SECONDS = 240
 
 
 @pytest.fixture(params=KERNELS)

@@ -80,8 +80,8 @@ class Job(Generic[Item]):
     """A job as programs see it: a context manager, and an iterator over what happens.
 
     Ctrl-C while the iterator waits ends the iteration as if nothing more came, and sets `interrupted`; elsewhere it raises
-    KeyboardInterrupt as always. Within an Interrupt that is what ends it instead. Leaving the `with` block ends the job. Board.begin()
-    begins it.
+    KeyboardInterrupt as always. Within an Interrupt, its signals end the iteration instead. Leaving the `with` block ends the job.
+    Board.begin() begins it.
     """
 
     def __init__(self, backend: Backend) -> None:

@@ -152,7 +152,7 @@ class Responder(Job[Answer]):
             elif event.kind == "responder_missed":
                 missed.append(Answer(None, event.tick, time, None, event.reason or "unknown"))
         self._ready += answers + missed
-        # What triggered nothing that was told within the longest delay has no answer.
+        # A trigger whose answer was not reported within the longest delay has none.
         oldest = self.poller.tick - 2 * RESPONDER_LIMIT
         while self._references and self._references[0] < oldest:
             self._references.popleft()

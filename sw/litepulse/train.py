@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import cast
 
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, TrainChange, Wanted
-from litepulse.errors import BadInput, Refused, TransportError, shown
+from litepulse.errors import BadInput, LitePulseError, Refused, TransportError, shown
 from litepulse.interrupt import Flag
 from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, timescale_of
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
@@ -56,7 +56,10 @@ def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse
                 raise
             refused = error
         for lead in AHEAD:  # the next pulse's new place has passed already: one that is far enough ahead
-            number, since = backend.newest_pulse()
+            seen = backend.newest_pulse()
+            if seen is None:
+                raise LitePulseError(f"{backend.identity.name}: no pulse of the train is seen, so none can be named: give --at-pulse")
+            number, since = seen
             try:
                 return backend.ask_change(new, step, number + lead + math.ceil(2 * since / old.ticks))
             except Refused as error:

@@ -293,6 +293,11 @@ def within(value: Whole, what: str, low: int, high: int) -> int:
     return number
 
 
+def hexadecimal(number: int) -> str:
+    """An identifier, an address or a byte, as all texts of LIN have it: 0x0a."""
+    return f"{number:#04x}"
+
+
 def counted(number: int, noun: str) -> str:
     """'1 edge', '3 edges'."""
     return f"{number} {noun}{'' if abs(number) == 1 else 's'}"

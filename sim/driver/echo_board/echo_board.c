@@ -235,6 +235,18 @@ static void event(struct board *b, u64 tick, u32 kind, u32 source, u32 flags, u3
 	words[3] = data;
 }
 
+/* A record of the receiver; info: its second word, without the upper bits of the tick. */
+static void put_byte(struct board *b, u64 tick, u32 info)
+{
+	u32 *words = b->bytes[b->byte_count];
+
+	if (b->byte_count == BYTES)
+		return;
+	b->byte_count++;
+	words[0] = lower_32_bits(tick);
+	words[1] = (u32)(upper_32_bits(tick) & 0xffff) << 16 | info;
+}
+
 /*
  * Events and bytes were lost: 5 of each, or so many that the board stopped counting, and 5 more events, as the number of the next event
  * says. In place of what was lost stand the records that tell of it.
@@ -251,13 +263,12 @@ static void lose(struct board *b, bool open_ended)
 	/* that one has no number of its own */
 	b->seq += (u16)(count + (open_ended ? 5 : 0)) - 1;
 	if (b->byte_count + 2 <= BYTES) {
-		u32 *words = b->bytes[b->byte_count];
+		u32 *words;
 
-		words[0] = lower_32_bits(now);
-		words[1] = (u32)(upper_32_bits(now) & 0xffff) << 16 | LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK;
-		words[2] = count;
-		words[3] = LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK | LITEPULSE_RECEIVE_INFO_COUNT_MASK | open_ended;
-		b->byte_count += 2;
+		put_byte(b, now, LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK);
+		words = b->bytes[b->byte_count++];
+		words[0] = count;
+		words[1] = LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK | LITEPULSE_RECEIVE_INFO_COUNT_MASK | open_ended;
 	}
 	spin_unlock_irqrestore(&b->lock, flags);
 }
@@ -317,10 +328,7 @@ static void advance(struct board *b, u64 now)
 	memmove(b->launches, b->launches + done, b->launch_count * sizeof(b->launches[0]));
 	if (b->waiting_count && b->byte_count < BYTES && now >= b->busy_until &&
 	    !(b->line & (LITEPULSE_CFG_LINE_HOLD_TTY_MASK | LITEPULSE_CFG_LINE_BREAK_HOLD_MASK))) {
-		u32 *words = b->bytes[b->byte_count++];
-
-		words[0] = lower_32_bits(now);
-		words[1] = (u32)(upper_32_bits(now) & 0xffff) << 16 | b->waiting[0];
+		put_byte(b, now, b->waiting[0]);
 		memmove(b->waiting, b->waiting + 1, --b->waiting_count);
 	}
 }
@@ -730,12 +738,9 @@ static int row_set(const char *value, const struct kernel_param *parameter)
 		return -EINVAL;
 	spin_lock_irqsave(&b->lock, flags);
 	tick = tick_of(b) - (u64)gap * count;
-	for (i = 0; i < count && b->byte_count < BYTES; i++) {
-		u32 *words = b->bytes[b->byte_count++];
-
+	for (i = 0; i < count; i++) {
 		tick += gap;
-		words[0] = lower_32_bits(tick);
-		words[1] = (u32)(upper_32_bits(tick) & 0xffff) << 16 | (i % 3 ? 0 : LITEPULSE_RX_NOISE << 9) | (i & 0xff);
+		put_byte(b, tick, (i % 3 ? 0 : LITEPULSE_RX_NOISE << 9) | (i & 0xff));
 	}
 	spin_unlock_irqrestore(&b->lock, flags);
 	return 0;
@@ -750,18 +755,11 @@ static int receive_set(const char *value, const struct kernel_param *parameter)
 	struct board *b = &all[0];
 	unsigned int data, of_it;
 	unsigned long flags;
-	u64 tick;
 
 	if (sscanf(value, "%u %u", &data, &of_it) != 2)
 		return -EINVAL;
 	spin_lock_irqsave(&b->lock, flags);
-	tick = tick_of(b);
-	if (b->byte_count < BYTES) {
-		u32 *words = b->bytes[b->byte_count++];
-
-		words[0] = lower_32_bits(tick);
-		words[1] = (u32)(upper_32_bits(tick) & 0xffff) << 16 | of_it << 9 | (data & 0x1ff);
-	}
+	put_byte(b, tick_of(b), of_it << 9 | (data & 0x1ff));
 	spin_unlock_irqrestore(&b->lock, flags);
 	return 0;
 }

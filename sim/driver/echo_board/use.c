@@ -2024,7 +2024,7 @@ static void receive_row(unsigned int count, unsigned int gap)
 {
 	char text[32];
 
-	usleep(gap * count / 1000 + 1000);	/* all came after whoever gets them subscribed */
+	usleep(gap * count / 1000 + 1000);	/* so that all come after their reader has subscribed */
 	snprintf(text, sizeof(text), "%u %u", count, gap);
 	write_parameter("row", text);
 	usleep(50000);

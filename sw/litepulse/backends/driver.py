@@ -46,7 +46,7 @@ from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Restarted
 from litepulse.layout import KIND_NAME, LAUNCH_KIND, LAUNCH_KIND_NAME, PARITY, SOURCE_NAME, TRIGGER, regs
 from litepulse.line import Format, Launch, LinEntry, Profile, Response
 from litepulse.streams import Event, Lost, RxByte
-from litepulse.units import Period, Timescale
+from litepulse.units import Period, Timescale, hexadecimal
 
 OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table
 LIN_ABI = 2
@@ -653,7 +653,7 @@ class Driver:
                 return TrainChange(None, self.status().train_change_pending)
             self.wait(0.02)
 
-    def newest_pulse(self) -> tuple[int, int]:
+    def newest_pulse(self) -> tuple[int, int] | None:
         """See Backend."""
         end = time.monotonic() + CHANGE_SECONDS
         while time.monotonic() < end:
@@ -662,7 +662,7 @@ class Driver:
             if pulses:
                 return pulses[-1].data, self.now() - pulses[-1].tick
             self.wait(0.02)
-        raise LitePulseError(f"{self.path}: no pulse of the train is seen, so none can be named: give --at-pulse")
+        return None
 
     def stop_train(self) -> None:
         """See Backend."""
@@ -807,7 +807,8 @@ class Driver:
                 self._call(self._claimed(), abi.IOC_LIN_ENTRY, _lin_entry(entry))
             except OSError as error:
                 raise Refused(
-                    f"the driver refused the answer of identifier {entry.frame_id:#04x} ({error.strerror})", _REASON.get(error.errno or 0)
+                    f"the driver refused the answer of identifier {hexadecimal(entry.frame_id)} ({error.strerror})",
+                    _REASON.get(error.errno or 0),
                 ) from None
 
     def stop_all(self) -> Stopped:

@@ -246,8 +246,8 @@ class Backend(Protocol):
         """
         ...
 
-    def newest_pulse(self) -> tuple[int, int]:
-        """(number, ticks since then) of a pulse of the running train that has just left; LitePulseError if none is seen."""
+    def newest_pulse(self) -> tuple[int, int] | None:
+        """(number, ticks since then) of a pulse of the running train that has just left; None if none is seen."""
         ...
 
     def stop_train(self) -> None:

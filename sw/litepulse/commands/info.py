@@ -8,8 +8,7 @@ from litepulse.backends import others
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import clock_note, headline, shared
-from litepulse.lin.protocol import hexadecimal
-from litepulse.units import counted, exact, si
+from litepulse.units import counted, exact, hexadecimal, si
 
 EXAMPLES = """  litepulse info                      the board that the kernel drives
   litepulse --port /dev/ttyUSB1 info  a board on a USB plug

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from litepulse.errors import BadInput
 from litepulse.lin.ldf import Entry, Network, Node, is_lin_1
-from litepulse.lin.protocol import MASTER_REQUEST, SLAVE_RESPONSE, frame_id_of, hexadecimal, protected_id
+from litepulse.lin.protocol import MASTER_REQUEST, SLAVE_RESPONSE, frame_id_of, protected_id
 from litepulse.lin.transport import segments
-from litepulse.units import whole
+from litepulse.units import hexadecimal, whole
 
 ASSIGN_NAD, ASSIGN_FRAME_ID, READ_BY_ID, CHANGE_NAD, DATA_DUMP = 0xB0, 0xB1, 0xB2, 0xB3, 0xB4
 SAVE_CONFIGURATION, ASSIGN_FRAME_ID_RANGE = 0xB6, 0xB7

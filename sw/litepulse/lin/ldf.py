@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from litepulse.errors import BadInput, LitePulseError, lacking, shown
 from litepulse.lin.encodings import Ascii, Bcd, Converter, Logical, Physical, Signal
-from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE, hexadecimal, representation
+from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE, representation
+from litepulse.units import hexadecimal
 
 LARGEST_FILE = 4 << 20  # bytes
 LARGEST_EXPONENT = 30  # of a number

@@ -7,9 +7,9 @@ from pathlib import Path
 from litepulse.errors import BadInput
 from litepulse.lin.configuration import Configured
 from litepulse.lin.description import Description, Value
-from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE, hexadecimal
+from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE
 from litepulse.lin.saved import load, save
-from litepulse.units import within
+from litepulse.units import hexadecimal, within
 
 Faults = Mapping[int | str, int]  # by identifier or name of the frame
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from litepulse.errors import BadInput
+from litepulse.units import hexadecimal
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -21,11 +22,6 @@ MASTER_REQUEST, SLAVE_RESPONSE = 60, 61  # diagnostic frames
 CLASSIC_IDS = range(MASTER_REQUEST, ID_MAX + 1)  # these two and the two reserved ones: always with the classic checksum
 STRETCH = Fraction(14, 10)  # header and response may each last so many times their nominal length
 SPACE_BITS = (STRETCH - 1) * BYTE_BITS  # bit times of space for each byte of a response
-
-
-def hexadecimal(number: int) -> str:
-    """An identifier, an address or a byte, as all texts of LIN have it: 0x0a."""
-    return f"{number:#04x}"
 
 
 def representation(record: "DataclassInstance", *names: str) -> str:

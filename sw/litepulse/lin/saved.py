@@ -9,7 +9,8 @@ from typing import Any
 
 from litepulse.errors import BadInput, LitePulseError, shown
 from litepulse.lin.configuration import Configured
-from litepulse.lin.protocol import ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE, hexadecimal
+from litepulse.lin.protocol import ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE
+from litepulse.units import hexadecimal
 
 
 def load(path: Path, configured: Configured) -> None:

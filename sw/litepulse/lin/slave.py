@@ -28,7 +28,6 @@ from litepulse.lin.protocol import (
     SLAVE_RESPONSE,
     checksum,
     header_limit,
-    hexadecimal,
     protected_id,
     response_limit,
 )
@@ -37,7 +36,7 @@ from litepulse.line import Format, Launch, LinEntry, Response, Trigger
 from litepulse.plan import Time, profile_of
 from litepulse.respond import RESPONDER_LIMIT
 from litepulse.streams import Lost
-from litepulse.units import Number, approx, to_duration, to_fraction
+from litepulse.units import Number, approx, hexadecimal, to_duration, to_fraction
 
 DEFAULT_SPACE = Fraction(1)  # bit times before each byte, a quarter of what the standard allows
 SILENCE = 4  # seconds without a frame after which a node is asleep

@@ -2,7 +2,8 @@
 """The transport layer of diagnostics: messages of up to 4095 bytes as diagnostic frames of eight bytes. Pure, no device."""
 
 from litepulse.errors import BadInput
-from litepulse.lin.protocol import DATA_MAX, hexadecimal
+from litepulse.lin.protocol import DATA_MAX
+from litepulse.units import hexadecimal
 
 SINGLE, FIRST, CONSECUTIVE = 0x00, 0x10, 0x20  # the high half of the second byte
 SINGLE_MAX, FIRST_DATA, CONSECUTIVE_DATA = 6, 5, 6  # bytes of a message in one frame

@@ -15,10 +15,9 @@ from litepulse.interrupt import Interrupt
 from litepulse.job import Job
 from litepulse.lin.frames import BINS, Spaces
 from litepulse.lin.log import FrameLog
-from litepulse.lin.protocol import hexadecimal
 from litepulse.output import ns
 from litepulse.spool import Spool
-from litepulse.units import Timescale, counted, exact, fixed
+from litepulse.units import Timescale, counted, exact, fixed, hexadecimal
 
 COLUMNS = ("t_ns", "tick", "id", "name", "pid", "data", "checksum", "model", "space_ticks", "spaces_ticks", "limit_ticks", "own", "error")
 

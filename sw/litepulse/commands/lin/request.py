@@ -13,8 +13,8 @@ from litepulse.commands.lin.words import add_bus, add_encoding, data_bytes, desc
 from litepulse.commands.report import LOST, ended, headline, shared
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
-from litepulse.lin.protocol import CLASSIC_IDS, hexadecimal
-from litepulse.units import parse_byte
+from litepulse.lin.protocol import CLASSIC_IDS
+from litepulse.units import hexadecimal, parse_byte
 
 EXAMPLES = """  litepulse lin request door.ldf --node Window --data b200ff7fffff
   litepulse lin request door.ldf --nad 0x02 --data 22f190 --schedule Normal"""

@@ -10,14 +10,14 @@ from litepulse import Board, lin, output
 from litepulse.commands import arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.lin.report import Report
-from litepulse.commands.lin.words import add_bus, add_encoding, add_end, add_set, check_driven, data_bytes, described
+from litepulse.commands.lin.words import add_bus, add_encoding, add_end, add_set, check_driven, data_bytes, described, halves
 from litepulse.commands.report import headline, shared
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.lin.node import SlaveNode, checked_response
-from litepulse.lin.protocol import SPACE_BITS, hexadecimal
+from litepulse.lin.protocol import SPACE_BITS
 from litepulse.lin.slave import DEFAULT_SPACE, play
-from litepulse.units import parse_byte, to_fraction
+from litepulse.units import hexadecimal, parse_byte, to_fraction
 
 Key = TypeVar("Key")
 Given = TypeVar("Given")
@@ -163,9 +163,7 @@ def merged(pairs: Iterable[tuple[Key, Given]], what: str) -> dict[Key, Given]:
 
 def frame_byte(text: str, what: str) -> tuple[int | str, int]:
     """ID=BYTE; ID is an identifier or the name of a frame."""
-    name, sign, value = text.partition("=")
-    if not name or not sign or not value:
-        raise BadInput(f"{what}: '{text}' is not like 0x20=0x01")
+    name, value = halves(text, what, "0x20=0x01")
     frame: int | str = name
     with contextlib.suppress(ValueError):
         frame = int(name, 0)
@@ -174,7 +172,5 @@ def frame_byte(text: str, what: str) -> tuple[int | str, int]:
 
 def identified(text: str, what: str) -> tuple[int, bytes]:
     """N=HEX."""
-    name, sign, value = text.partition("=")
-    if not name or not sign or not value:
-        raise BadInput(f"{what}: '{text}' is not like 0x20=0a0b")
+    name, value = halves(text, what, "0x20=0a0b")
     return parse_byte(name, what), data_bytes(value, what)

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from litepulse import Board, LostEvent, lin, output
 from litepulse.errors import printable
-from litepulse.lin.protocol import hexadecimal
 from litepulse.output import ms
 from litepulse.streams import Lost
-from litepulse.units import fixed
+from litepulse.units import fixed, hexadecimal
 
 INDENT, NARROW_INDENT = 26, 2  # columns of what follows a frame's first line: below its name where there is room
 INDENTED = 60  # columns from which on there is

@@ -9,7 +9,8 @@ from litepulse import lin, output
 from litepulse.commands import arguments
 from litepulse.errors import BadInput
 from litepulse.lin.monitor import DEFAULT_BAUD
-from litepulse.lin.protocol import ID_MAX, hexadecimal
+from litepulse.lin.protocol import ID_MAX
+from litepulse.units import hexadecimal
 
 
 def add_encoding(sub: ArgumentParser) -> None:
@@ -51,11 +52,17 @@ def add_bus(sub: ArgumentParser) -> None:
     group.add_argument("--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin")
 
 
-def signal_value(text: str) -> tuple[str, lin.Value]:
-    """NAME=VALUE: a physical number, what the description calls a value, raw:N or 0xN as it is sent, bytes with commas between them."""
+def halves(text: str, what: str, like: str) -> tuple[str, str]:
+    """The words before and behind the equals sign."""
     name, sign, value = text.partition("=")
     if not name or not sign or not value:
-        raise BadInput(f"set: '{text}' is not like SIGNAL=VALUE")
+        raise BadInput(f"{what}: '{text}' is not like {like}")
+    return name, value
+
+
+def signal_value(text: str) -> tuple[str, lin.Value]:
+    """NAME=VALUE: a physical number, what the description calls a value, raw:N or 0xN as it is sent, bytes with commas between them."""
+    name, value = halves(text, "set", "SIGNAL=VALUE")
     word = value.strip()
     if word.lower().startswith("raw:"):
         try:
