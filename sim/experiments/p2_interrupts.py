@@ -33,8 +33,8 @@ class Setting:
         return f"{self.watermark} bytes or {self.timeout_us / 1000:g} ms"
 
 
-# 384 bytes at 19200 baud are 200 ms. The board's timer is up to 0.7 ms late, and read() needs up to 1 ms more.
-EACH, LONG_WAIT, SHORT_WAIT = Setting(1, 0), Setting(384, 199_000), Setting(FULL, 9_900)
+# The board's timer is up to 0.7 ms late, and read() needs up to 1 ms more. At 19200 baud FULL is 234 ms: a wake-up may be late by 30 ms.
+EACH, LONG_WAIT, SHORT_WAIT = Setting(1, 0), Setting(FULL, 199_000), Setting(FULL, 9_900)
 SWEEP = (EACH, Setting(16, LATE), Setting(64, LATE), Setting(256, LATE), SHORT_WAIT, Setting(FULL, 50_000), LONG_WAIT)
 BAUDS = (1200, 9600, 115_200, 3_000_000)  # and 19200, with all of SWEEP
 HALF_FULL = Setting(256, 200_000)  # where 200 ms are more bytes than the board holds
