@@ -132,14 +132,17 @@ def workflow_shell(path: Path) -> Iterator[Finding]:
 
 
 def marked() -> Iterator[tuple[str, int, str]]:
-    """.gitattributes names the files that say in their first two lines that a program wrote them."""
-    listed = set(re.findall(r"(?m)^([^\s*]+) linguist-generated$", (ROOT / ".gitattributes").read_text(encoding="utf-8")))
+    """.gitattributes names the files that say in their first two lines that a program wrote them, by name or by a pattern."""
+    named = set(re.findall(r"(?m)^([^\s*]+) linguist-generated$", (ROOT / ".gitattributes").read_text(encoding="utf-8")))
     files = subprocess.run(["git", "grep", "-lIE", "(Generated|Written) by `"], cwd=ROOT, capture_output=True, text=True, check=True)
     says = {
         name for name in files.stdout.splitlines() if WRITTEN.search("\n".join((ROOT / name).read_text(encoding="utf-8").split("\n")[:2]))
     }
-    yield from ((".gitattributes", 1, f"does not name {name}, which is generated") for name in sorted(says - listed))
-    yield from ((".gitattributes", 1, f"names {name}, which does not say that it is generated") for name in sorted(listed - says))
+    asked = ["git", "check-attr", "linguist-generated", "--", *sorted(says)]
+    answers = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    marks = {name for name, _, value in (answer.rsplit(": ", 2) for answer in answers) if value == "set"}
+    yield from ((".gitattributes", 1, f"does not name {name}, which is generated") for name in sorted(says - marks))
+    yield from ((".gitattributes", 1, f"names {name}, which does not say that it is generated") for name in sorted(named - says))
 
 
 def versions() -> Iterator[tuple[str, int, str]]:
