@@ -78,6 +78,21 @@ def test_delays_of_rs485_that_are_too_long(sleeps, echo_board):
 
 
 @pytest.mark.seconds(60)
+def test_a_tick_from_before_a_reset():
+    """A tick that was read just before the board was reset neither hides bytes that come after it nor is a time of the PTP clock."""
+    run, jobs = echo_rig.echo_boot("run /use behind", parameters="sleeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
+def test_no_ring_where_the_cache_has_aliases():
+    """The program could see other contents than the driver. read() has all events."""
+    folder = driver_copy("aliases", edit={"litepulse_reader.c": lambda text: text.replace("cpu_dcache_is_aliasing()", "true")})
+    run, jobs = echo_rig.echo_boot("run /use no-ring", files={"litepulse.ko": build_modules(folder)["litepulse"]})
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
 def test_programs_that_wait_can_be_killed():
     """For their turn at a board that takes long."""
     run, jobs = echo_rig.echo_boot("run /use killed", parameters="sleeps=1")
@@ -111,13 +126,14 @@ def echo_board_files():
     return echo_rig.echo_board()
 
 
-USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring runs resume retry settings keep nap perout xon"
-OF_THE_TTY = "breaks divisor latency flush refused"
+USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring runs keep nap perout"
+AFTER_FAILURES = "resume retry again settings"
+OF_THE_TTY = "breaks divisor latency flush refused xon"
 
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-@pytest.mark.parametrize("what", [*USES.split(), *OF_THE_TTY.split()])
+@pytest.mark.parametrize("what", [*USES.split(), *AFTER_FAILURES.split(), *OF_THE_TTY.split()])
 def test_echo_board(what, sleeps):
     """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
     run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps}")
@@ -137,14 +153,16 @@ def test_answers_in_the_interrupt(litepulse_echo, sleeps, defer):
     """litepulse_output_answer() in an interrupt, and in a worker of a transport that sleeps, where it refuses: no complaint about locks.
 
     Another worker may then launch the answer. The module gets the line from a tty that was closed while the board could not be reached.
-    When it has gone, everything else can be used.
+    When it has gone, the tty has its loopback again, and everything else can be used.
     """
     name = echo_module.NAME
     jobs = [
         "run /use closed-unreachable",
+        "run /use set-loop",
         f"insmod {name}.ko lead=2000000000 defer={defer}",
         "run /use answer",
         f"rmmod {name}",
+        "run /use loop-is-back",
         "run /use all",
     ]
     run, count = echo_rig.echo_boot(*jobs, parameters=f"sleeps={sleeps}", files={f"{name}.ko": litepulse_echo})

@@ -29,6 +29,16 @@ def added(path):
     return sum(line.startswith("+") and not line.startswith("+++ ") for line in path.read_text().splitlines())
 
 
+def added_by_file(path):
+    """{name of a file: number of lines that a mail adds to it}, for files of the driver's folder by name, for all others together as ""."""
+    out = {}
+    for part in re.split(r"(?m)^diff --git ", path.read_text())[1:]:
+        file = re.match(r"a/\S+ b/(\S+)\n", part)[1]
+        name = file.removeprefix(f"{PLACE}/") if file.startswith(f"{PLACE}/litepulse") else ""
+        out[name] = out.get(name, 0) + sum(line.startswith("+") and not line.startswith("+++ ") for line in part.splitlines())
+    return out
+
+
 def message(path):
     """A mail, parsed."""
     return email.message_from_bytes(path.read_bytes(), policy=default_policy)
@@ -180,6 +190,24 @@ def test_the_table_of_lines(name):
         figures = [int(figure.replace(",", "")) for figure in row[0].split("|")[3:5]]
         lines = sum(added(path) for path in paths[1:])
         assert abs(figures[column] - lines) <= max(100, lines // 20), f"{folder}: {lines} lines"
+
+
+@both
+def test_the_table_of_files(name):
+    """And the number of lines of the port's own patch, in all and by files: a twentieth off, or 30 lines, is enough to change it."""
+    page = (ROOT / "docs/develop/upstream.md").read_text()
+    files = added_by_file(trees.mails_of(name)["2-tty"][2])
+    (total,) = re.findall(r"a plain serial port on a SoC, has\s+([\d,]+)\s+lines", page)
+    (table,) = re.findall(r"(?ms)^\| files .*?\n\|[-|]+\|\n(.*?)\n\n", page)
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()]
+    wanted = {"all": (total, sum(files.values()))}
+    for which, figure, _ in rows:
+        endings = re.findall(r"`([\w.]+)`", which)
+        of = {file for file in files for end in endings if file in {f"litepulse{end}", f"litepulse{end}.c", f"litepulse{end}.h"}}
+        wanted[which] = (figure, sum(files.pop(file) for file in (of if endings else {""})))
+    assert not files, "no row has them"
+    for which, (figure, lines) in wanted.items():
+        assert abs(int(figure.replace(",", "")) - lines) <= max(30, lines // 20), f"{which}: {lines} lines"
 
 
 def command(*words, cwd=ROOT, **environment):
