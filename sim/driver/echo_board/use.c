@@ -254,20 +254,40 @@ static void train(int pulse)
 	close(fd);
 }
 
+static int open_clock(int pulse)
+{
+	struct litepulse_info info;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	return open_device("/dev/ptp", info.phc);
+}
+
+/* The clock of a file: see clock_getcpuclockid(3). */
+static clockid_t clock_of(int fd)
+{
+	return (~(clockid_t)fd << 3) | 3;
+}
+
+static long long clock_ns(int fd)
+{
+	struct timespec t;
+
+	CHECK(!clock_gettime(clock_of(fd), &t));
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
 static void phc(int pulse)
 {
 	struct litepulse_info info;
-	struct timespec before, after;
+	long long before;
 	int fd;
 
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
 	CHECK(info.abi == LITEPULSE_ABI && info.tick_num == 1000000000 && info.tick_den == 1 && info.phc >= 0);
-	fd = open_device("/dev/ptp", info.phc);
-	/* the clock of a file: see clock_getcpuclockid(3) */
-	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &before));
+	fd = open_clock(pulse);
+	before = clock_ns(fd);
 	usleep(20000);
-	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &after));
-	CHECK((after.tv_sec - before.tv_sec) * 1000000000ll + after.tv_nsec - before.tv_nsec >= 20000000);
+	CHECK(clock_ns(fd) - before >= 20000000);
 	close(fd);
 }
 
@@ -335,8 +355,6 @@ static void unbind(void)
 }
 
 static long long host_ns(clockid_t clock);
-static int open_clock(int pulse);
-static long long clock_ns(int fd);
 
 static void reset(int pulse)
 {
@@ -1346,7 +1364,7 @@ static void behind(int pulse)
 	sleep(30);
 	before = clock_ns(ptp);
 	write_parameter("reset_behind_time", "1");
-	CHECK(clock_gettime((~(clockid_t)ptp << 3) | 3, &now) == -1 && errno == ESTALE);
+	CHECK(clock_gettime(clock_of(ptp), &now) == -1 && errno == ESTALE);
 	passed = clock_ns(ptp) - before;
 	CHECK(passed > 3000000000ll && passed < 6000000000ll);
 	close(ptp);
@@ -1945,7 +1963,7 @@ static void perout(int pulse)
 	CHECK(!ioctl(ptp, PTP_PEROUT_REQUEST, &request) && !ioctl(pulse, LITEPULSE_IOC_TRAIN, &before));
 	sleep(1);
 	write_parameter("unreachable", "1");
-	CHECK(syscall(SYS_clock_adjtime, (~(clockid_t)ptp << 3) | 3, &faster) >= 0);
+	CHECK(syscall(SYS_clock_adjtime, clock_of(ptp), &faster) >= 0);
 	write_parameter("unreachable", "0");
 	do {
 		usleep(100000);
@@ -2100,7 +2118,6 @@ struct packed {
 	uint32_t tail;
 };
 
-/* So many bytes that follow each other by so many ticks; they are in the ring by the return. */
 static void no_ring(int pulse)
 {
 	struct litepulse_ring wanted = { .events = 64 };
@@ -2109,6 +2126,7 @@ static void no_ring(int pulse)
 	bytes(pulse);
 }
 
+/* So many bytes that follow each other by so many ticks; they are in the ring by the return. */
 static void receive_row(unsigned int count, unsigned int gap)
 {
 	char text[32];
@@ -2460,22 +2478,6 @@ static void page(void)
 	all(open_pulse());
 }
 
-static int open_clock(int pulse)
-{
-	struct litepulse_info info;
-
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
-	return open_device("/dev/ptp", info.phc);
-}
-
-static long long clock_ns(int fd)
-{
-	struct timespec t;
-
-	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &t));
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 /* Nothing comes for two seconds: longer than a reset takes to be noticed. */
 static int silent(int fd)
 {
@@ -2527,7 +2529,7 @@ static void both(void)
 	close(tty);
 	CHECK(read(pulse[1], &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RX && event.data == 'x');
 	before = clock_ns(clocks[0]);
-	CHECK(!clock_settime((~(clockid_t)clocks[1] << 3) | 3, &(struct timespec){ .tv_sec = 5 }));
+	CHECK(!clock_settime(clock_of(clocks[1]), &(struct timespec){ .tv_sec = 5 }));
 	was = clock_ns(clocks[1]);
 	CHECK(was >= 5000000000ll && was < 6000000000ll);
 	CHECK(clock_ns(clocks[0]) - before >= 0 && clock_ns(clocks[0]) - before < 1000000000ll);
