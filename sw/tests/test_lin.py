@@ -212,6 +212,7 @@ def test_description():
         (None, "cannot read it (No such file"),
         ("Hello", "line 1: not a LIN description file"),
         ("", "not a LIN description file that can be used: it has no LIN_protocol_version"),
+        ("LIN_description_file; Nodes {", "not a LIN description file: it ends too early"),
         ('LIN_description_file; LIN_protocol_version = "2.1";', "not a"),
     ],
 )

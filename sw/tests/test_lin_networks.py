@@ -376,6 +376,65 @@ def test_comments_in_any_encoding(comment, tmp_path):
     assert lin.Description(file).published_by("Lamp") == ("LampIs",)
 
 
+def sections(text):
+    """A file's sections and single lines, without the comments before them."""
+    return [match[0] for match in re.finditer(r"(?ms)^\w[^\n]*;$|^\w[^\n]*\{$.*?^\}$", text)]
+
+
+def meaning(network):
+    """What master, slave and monitor take from a description."""
+    frames = [frame for node in (network.master, *network.slaves) for frame in network.published_by(node)]
+    return (
+        network.baud,
+        network.expected(),
+        {frame: (network.encode(frame, {}), network.decode(frame, network.encode(frame, {}))) for frame in frames},
+        {name: network.schedule(name) for name in network.schedules()},
+        {node: (network.response_error(node), network.network.slaves[node]) for node in network.slaves},
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("  ", "\t").replace("\n", "\r\n"),
+        lambda text: text.replace(";\n", "; // the last\r").replace("\n", "\r"),
+        lambda text: text + "\r\n\x1a",
+        lambda text: text.replace(" ", "\xa0").replace("SPDX", "\v"),
+        lambda text: re.sub(r"([{};:,=])(?=[^\"\n]*\n)", r'/*/ ; } "*/\1/**///", " }\n', "\n".join(sections(text))),
+        lambda text: "\n".join(reversed(sections(text))),
+        lambda text: re.sub(r"\s*([{};:,=])\s*", r"\1", text.split("*/")[-1]),
+        lambda text: re.sub(r"0x(\w+)", lambda match: f"0X{match[1].lower()}", text),
+        lambda text: re.sub(r"(?<![.\d])(\d+) ms", r"+\1. ms", text).replace("0.1 ms", ".1 ms").replace("19.2 kbps", "1.92E+1kbps"),
+        lambda text: text.replace("0, 253, 0.5, -40,", "0x00, 253.0, 5e-1, -40.,").replace("2, 7, 10, 100", "+2, 0x7, +10, 1.e2"),
+        lambda text: text.replace("Signals {", "composite {\n configuration All { Both { Heater, Idle }; }\n}\nSignals {"),
+        lambda text: text.replace(
+            "Frames {", "composite { }\nSignal_groups { }\nDiagnostic_addresses { }\nDiagnostic_frames { }\nFrames {"
+        ),
+    ],
+)
+def test_as_other_programs_write_it(change, tmp_path):
+    """The same network with other line ends, comments, orders and numbers."""
+    file, text = tmp_path / "x.ldf", file_of("lin21").read_text("utf-8")
+    changed = change(text)
+    assert changed != text
+    file.write_bytes(changed.encode("utf-8"))
+    assert meaning(lin.Description(file)) == meaning(lin.Description(file_of("lin21")))
+
+
+@pytest.mark.parametrize(
+    "version, kind",
+    [
+        *(("1.2", C), ("2.2", E), ("ISO17987:2015", E), ("ISO 17987:2016", E), ("ISO17987-2:2016", E)),
+        *(("J2602_1_1.0", E), ("J2602_1_0", E), ("J2602_1.0", E), ("J2602", E), ("J2602:2012", E)),
+    ],
+)
+def test_versions(version, kind, tmp_path):
+    """However a standard is written, its checksum is known."""
+    file = tmp_path / "x.ldf"
+    file.write_text(file_of("lin22").read_text("utf-8").replace('"2.2"', f'"{version}"'))
+    assert {one.checksum for number, one in lin.Description(file).expected().items() if number < 60} == {kind}
+
+
 @pytest.mark.parametrize(
     "data, words, message",
     [
@@ -441,6 +500,44 @@ def test_a_receiver_that_does_not_know_the_checksum(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "name, old, new, note",
+    [
+        ("mixed", "ForNew, 0;", "FromNew, 0;", "line {line}: ToNew: Boss publishes the frame, New its signal FromNew"),
+        (
+            "diagnostics",
+            "Node_attributes {",
+            "Sporadic_frames { Now: FromMotor; } Node_attributes {",
+            "line {line}: Now: FromMotor is published by Motor, so it is never sent in this slot",
+        ),
+        (
+            "lin21",
+            "Steps: State;",
+            "Steps: State; Celsius: State;",
+            "line {line}: State has the encoding Steps already: Celsius is not used",
+        ),
+        ("lin21", "Steps: State;", "Steps: State; Steps: State;", None),
+        (
+            "event",
+            "FromRight: 0x15, Right, 2",
+            "FromRight: 0x15, Right, 3",
+            "line {event}: AnyKey: its frames have different lengths, so any length is right",
+        ),
+    ],
+)
+def test_contradictions_are_said(name, old, new, note, tmp_path):
+    """The file is played, and one line names what cannot be as it stands there."""
+    file, text = tmp_path / "x.ldf", file_of(name).read_text("utf-8")
+    assert text.count(old) == 1
+
+    def line_of(part):
+        return text.partition(part)[0].count("\n") + 1
+
+    file.write_text(text.replace(old, new), "utf-8")
+    notes = [one for one in lin.Description(file).notes if not one.startswith("not used: ")]
+    assert notes == ([] if note is None else [note.format(line=line_of(old), event=line_of("AnyKey"))])
+
+
+@pytest.mark.parametrize(
     "name, old, new, message",
     [
         ("mixed", "NewIs: 0x08", "NewIs: 0x05", "line {line}: NewIs has the identifier of ToNew, 0x05"),
@@ -462,11 +559,34 @@ def test_a_receiver_that_does_not_know_the_checksum(tmp_path):
         ("mixed", "ToNew delay", "ToNewt delay", "line {line}: there is no frame ToNewt"),
         ("mixed", "ToNew delay 5 ms", "ToNew delay 1e30 ms", "line {line}: schedule Run: a slot is longer than 3600 s"),
         ("mixed", "LIN_speed = 19.2", "LIN_speed = 1e99", "'1e99' is no sensible number"),
-        ("mixed", "LIN_speed = 19.2", "LIN_speed = 0", "not a LIN description file that can be used: it has no LIN_speed"),
+        ("mixed", "LIN_speed = 19.2", "LIN_speed = 0", "LIN_speed: a bus has at least 1 bit per second"),
         ("mixed", "LIN_speed = 19.2 kbps;", "", "not a LIN description file that can be used: it has no LIN_speed"),
         ("mixed", "LIN_speed = 19.2 kbps;", "LIN_speed = 19.2 kbps;" * 2, "LIN_speed is given twice"),
-        ("mixed", "Signals {", "Signals", "line {next}: not a LIN description file"),
-        ("j2602", 'LIN_protocol_version = "J2602_1_1.0"', 'LIN_protocol_version = "J2602_1.0"', "line {line}: not a LIN description file"),
+        ("mixed", "Signals {", "Signals", "line {next}: not a LIN description file: 'ForNew' is not expected here, but '{{'"),
+        ("mixed", "19.2 kbps", "19200 bps", "line {line}: not a LIN description file: 'bps' is not expected here, but 'kbps'"),
+        ("mixed", "19.2 kbps", "19,2 kbps", "line {line}: not a LIN description file: ',' is not expected here, but 'kbps'"),
+        ("mixed", "ForNew: 8", "Fürn: 8", "line {line}: not a LIN description file: 'Fürn' is not expected here"),
+        ("mixed", "ForNew: 8", "ForNew: \x1b[2J8", "line {line}: not a LIN description file: '?' is not expected here, but a whole number"),
+        ("mixed", "Schedule_tables {", "}; Schedule_tables {", "line {line}: not a LIN description file: '}}' is not expected here"),
+        ("mixed", "Schedule_tables {", "/* Schedule_tables {", "line {line}: not a LIN description file: '/*' is not expected here"),
+        (
+            "texts",
+            '"geschlossen',
+            '"geschlo\nssen',
+            "line {line}: not a LIN description file: '\"geschlo' is not expected here, but a text",
+        ),
+        (
+            "j2602",
+            'LIN_protocol_version = "J2602_1_1.0"',
+            'LIN_protocol_version = "J2601_1.0"',
+            "line {line}: 'J2601_1.0' is not a LIN version",
+        ),
+        ("mixed", 'LIN_protocol = "1.3"', 'LIN_protocol = "LIN 1.3"', "line {line}: 'LIN 1.3' is not a LIN version"),
+        ("mixed", "ForOld, 3;", "ForOld, 3; ForOld, 0;", "line {line}: ToOld has the signal ForOld twice"),
+        ("sporadic", "Change: ToRed", "ToRed: ToRed", "line {line}: the frame ToRed is described twice"),
+        ("event", "AnyKey: Ask", "FromLeft: Ask", "line {line}: the frame FromLeft is described twice"),
+        ("mixed", "NewIs: 0x08", "NewIs: 0x3d", "line {line}: NewIs has 1 byte; 0x3d has 8"),
+        ("lin21", "physical_value, 0, 253,", "physical_value, 0.5, 253,", "line 64: Celsius: 0.5 is not a whole number"),
         ("diagnostics", "DataDump { Motor, 0x11", "DataDump { Motor, 0x111", "line {line}: schedule Setup: data 273 is outside 0 to 255"),
         ("diagnostics", "configured_NAD = 0x0A", "configured_NAD = 256", "line 70: Motor: NAD 0x100 is outside 0x00 to 0xff"),
         ("diagnostics", "SaveConfiguration { Motor }", "SaveConfiguration { Gate }", "line {line}: there is no slave Gate"),

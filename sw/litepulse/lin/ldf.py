@@ -24,8 +24,14 @@ LONGEST_SLOT = 3600  # seconds
 ONE_BYTE, SCALAR_BITS, ARRAY_BITS = 8, 16, 64
 Named = TypeVar("Named")
 
-# What ldfparser's grammar is too strict about: empty sections, frames without signals. Its strings take quadratic time.
+# What ldfparser's grammar is too strict about: empty sections, frames without signals, forms of numbers and versions. Its strings take
+# quadratic time.
 GRAMMAR = r"""
+%override header_protocol_version: "LIN_protocol_version" "=" ESCAPED_STRING ";"
+%override header_language_version: "LIN_language_version" "=" ESCAPED_STRING ";"
+%override node_compositions: "composite" "{" node_compositions_configuration* "}"
+%override node_compositions_configuration: "configuration" ldf_identifier "{" node_compositions_composite* "}"
+%override node_compositions_composite: ldf_identifier "{" ldf_identifier ("," ldf_identifier)* "}" ";"?
 %override nodes_slaves: "Slaves" ":" (ldf_identifier ("," ldf_identifier)*)? ";"
 %override signals: "Signals" "{" signal_definition* "}"
 %override diagnostic_signals: "Diagnostic_signals" "{" diagnostic_signal_definition* "}"
@@ -35,15 +41,21 @@ GRAMMAR = r"""
 %override event_triggered_frames: "Event_triggered_frames" "{" event_triggered_frame_definition* "}"
 %override diagnostic_frames: "Diagnostic_frames" "{" diagnostic_frame_definition* "}"
 %override diagnostic_frame_signals: frame_signal*
-%override node_definition_protocol: "LIN_protocol" "=" ("\"" ldf_version "\"" | ldf_version) ";"
+%override node_definition_protocol: "LIN_protocol" "=" (ESCAPED_STRING | ldf_version) ";"
 %override node_definition_configurable_frames_21: "configurable_frames" "{" (ldf_identifier ";")* "}"
 %override schedule_tables: "Schedule_tables" "{" schedule_table_definition* "}"
 %override schedule_table_definition: ldf_identifier "{" schedule_table_entry* "}"
 %override signal_groups: "Signal_groups" "{" signal_group* "}"
 %override signal_encoding_types: "Signal_encoding_types" "{" signal_encoding_type* "}"
 %override signal_representations: "Signal_representation" "{" signal_representation_node* "}"
+%override signal_encoding_physical_value: "physical_value" ("," ldf_float)~4 ("," signal_encoding_text_value)? ";"
 %override ESCAPED_STRING: /"(?:[^"\\\n]|\\[^\n])*"/
+%override C_INT: /0[xX][0-9A-Fa-f]+|[-+]?[0-9]+/
+%override C_FLOAT: /0[xX][0-9A-Fa-f]+|[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?/
+OTHER_SPACE: /[\v\xa0]+/
+%ignore OTHER_SPACE
 """
+TERMINALS = {"CNAME": "a name", "C_INT": "a whole number", "C_FLOAT": "a number", "ESCAPED_STRING": "a text"}  # others stand for themselves
 TITLES = {"frames": "Frames", "nodes": "Nodes", "protocol_version": "LIN_protocol_version", "signals": "Signals", "speed": "LIN_speed"}
 NOT_USED = {"node_compositions": "composite", "signal_groups": "Signal_groups"}
 
@@ -136,7 +148,13 @@ def is_lin_1(version: object) -> bool:
 
 
 def text_of(path: Path, encoding: str | None = None) -> str:
-    """A file's text: of the encoding given; else as its byte order mark says, UTF-8 if it is that, or Windows-1252."""
+    """A file's text, with line feeds, without the Ctrl-Z that ends a file of DOS; see decoded()."""
+    text = decoded(path, encoding).replace("\r\n", "\n").replace("\r", "\n")
+    return text.rstrip("\x1a\n\t ")
+
+
+def decoded(path: Path, encoding: str | None = None) -> str:
+    """A file's text as it is: of the encoding given; else as its byte order mark says, UTF-8 if it is that, or Windows-1252."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
@@ -209,7 +227,13 @@ def _tools() -> tuple[Any, Any, type[Exception]]:
 
 
 def number_of(text: str) -> Fraction:
-    """A number, exact. BadInput if its exponent would make it larger than anything that has a meaning here."""
+    """A number, exact. BadInput if its exponent would make it larger than anything that has a meaning here.
+
+    >>> number_of("-.5e1"), number_of("0X1E")
+    (Fraction(-5, 1), Fraction(30, 1))
+    """
+    if text[:2] in ("0x", "0X") and len(text) <= 60:
+        return Fraction(int(text, 16))
     mantissa, _, exponent = text.lower().partition("e")
     if len(text) > 60 or abs(int(exponent or 0)) > LARGEST_EXPONENT:
         raise BadInput(f"{shown(text)} is no sensible number")
@@ -220,6 +244,22 @@ def at(name: object) -> str:
     """'line 12: ', if the place of a name is known."""
     line: object = getattr(name, "line", None)
     return f"line {line}: " if isinstance(line, int) and line > 0 else ""
+
+
+def unexpected(text: str, error: Any, parser: Any) -> str:
+    """What stands where the grammar has something else, and what belongs there if it is one thing."""
+    place: object = getattr(error, "pos_in_stream", None)
+    if not isinstance(place, int) or getattr(getattr(error, "token", None), "type", "") == "$END":
+        return "it ends too early"
+    while place and text[place - 1].isalnum() and text[place].isalnum():
+        place -= 1
+    word = re.compile(r'/\*|"[^"\n]*"?|\w+|.', re.DOTALL).match(text, place)
+    expected: set[str] = set(getattr(error, "accepts", None) or getattr(error, "allowed", None) or ())
+    found = f"{shown(word[0] if word else '')} is not expected here"
+    if len(expected) != 1:
+        return found
+    (one,) = expected
+    return f"{found}, but {TERMINALS.get(one) or shown(parser.get_terminal(one).pattern.value)}"
 
 
 # Tables ----------------------------------------------------------------------------------------------------------------------
@@ -235,7 +275,7 @@ def read(path: Path, encoding: str | None = None) -> Network:
         cause: object = getattr(error, "orig_exc", None)
         if isinstance(cause, BadInput):
             raise BadInput(f"{path}: {cause}") from None
-        raise BadInput(f"{path}: {at(error)}not a LIN description file") from None
+        raise BadInput(f"{path}: {at(error)}not a LIN description file: {unexpected(text, error, parser)}") from None
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     except RecursionError:
@@ -244,7 +284,7 @@ def read(path: Path, encoding: str | None = None) -> Network:
 
 def _network(tables: dict[str, Any]) -> Network:
     for key in ("protocol_version", "speed", "nodes"):
-        if not tables.get(key):
+        if tables.get(key) in (None, {}):
             raise BadInput(f"not a LIN description file that can be used: it has no {TITLES[key]}")
     nodes: dict[str, Any] = tables["nodes"]
     network = Network(tables["speed"], _version(tables["protocol_version"]), str(nodes["master"]["name"]))
@@ -263,15 +303,18 @@ def _network(tables: dict[str, Any]) -> Network:
 
 
 def _version(text: str) -> object:
-    from ldfparser.lin import J2602Version, parse_lin_version  # pyright: ignore[reportMissingTypeStubs]
+    """The version in a string of the file, however its standard is spelled."""
+    from ldfparser.lin import Iso17987Version, J2602Version, LinVersion  # pyright: ignore[reportMissingTypeStubs]
 
-    try:
-        return parse_lin_version(str(text))
-    except ValueError:
-        match = re.fullmatch(r"J2602_(\d{1,4})_(\d{1,4})\.(\d{1,4})", str(text))
-        if match is None:
-            raise BadInput(f"{shown(str(text))} is not a LIN version") from None
-        return J2602Version(int(match[2]), int(match[3]), int(match[1]))  # ldfparser knows none but 1.0
+    version = str(text).strip('"')
+    if match := re.fullmatch(r"(\d{1,4})\.(\d{1,4})", version):
+        return LinVersion(int(match[1]), int(match[2]))
+    if match := re.fullmatch(r"ISO ?17987(?:-\d{1,2})?:(\d{1,4})", version):
+        return Iso17987Version(int(match[1]))
+    if match := re.fullmatch(r"(?:SAE ?)?J2602(?:_(\d{1,4}))?(?:_(\d{1,4}))?(?:\.(\d{1,4}))?(?::\d{4})?", version):
+        part, major, minor = (int(number or 0) for number in match.groups())
+        return J2602Version(major, minor, part)
+    raise BadInput(f"{at(text)}{shown(version)} is not a LIN version")
 
 
 def _list(table: Mapping[str, Any], key: str) -> list[Any]:
@@ -280,9 +323,9 @@ def _list(table: Mapping[str, Any], key: str) -> list[Any]:
     return [] if found is None else found
 
 
-def _unique(found: Iterable[Any], what: str) -> Iterable[Any]:
-    """Entries with a name each; BadInput if one comes twice."""
-    names: set[str] = set()
+def _unique(found: Iterable[Any], what: str, names: set[str] | None = None) -> Iterable[Any]:
+    """Entries with a name each; BadInput if one comes twice. names: those that others have already; these are added."""
+    names = set() if names is None else names
     for one in found:
         if one["name"] in names:
             raise BadInput(f"{at(one['name'])}{what} {one['name']} is described twice")
@@ -369,23 +412,29 @@ def _read_signals(network: Network, tables: dict[str, Any]) -> None:
         network.signals[str(name)] = Signal(str(name), width, raw, array, str(one["publisher"]), subscribers, big)
 
 
-def _converter(value: dict[str, Any]) -> Converter:
+def _converter(name: str, value: dict[str, Any]) -> Converter:
     if value["type"] == "logical":
         return Logical(value["value"], value["text"])
     if value["type"] == "physical":
-        return Physical(value["min"], value["max"], value["scale"], value["offset"], value["unit"] or "")
+        for end in (value["min"], value["max"]):
+            if end.denominator != 1:
+                raise BadInput(f"{at(name)}{name}: {float(end):g} is not a whole number, as raw values are")
+        return Physical(int(value["min"]), int(value["max"]), value["scale"], value["offset"], value["unit"] or "")
     return Bcd() if value["type"] == "bcd" else Ascii()
 
 
 def _read_encodings(network: Network, tables: dict[str, Any]) -> None:
     encodings = {
-        one["name"]: tuple(_converter(value) for value in one["values"])
+        one["name"]: tuple(_converter(one["name"], value) for value in one["values"])
         for one in _unique(_list(tables, "signal_encoding_types"), "the encoding")
     }
+    given: dict[str, str] = {}
     for one in _list(tables, "signal_representations"):
         name = one["encoding"]
         for signal in one["signals"]:
-            if name in encodings and signal in network.signals:
+            if given.setdefault(signal, name) != name:
+                network.notes.append(f"{at(signal)}{signal} has the encoding {given[signal]} already: {name} is not used")
+            elif name in encodings and signal in network.signals:
                 network.signals[signal] = network.signals[signal].encoded(encodings[name])
             else:
                 network.notes.append(f"{at(signal)}no encoding {name} or no signal {signal}: its values are raw")
@@ -403,7 +452,8 @@ def _read_frames(network: Network, tables: dict[str, Any]) -> None:
         owner[number] = name
         return number
 
-    for one in _unique(_list(tables, "frames"), "the frame"):
+    names: set[str] = set()
+    for one in _unique(_list(tables, "frames"), "the frame", names):
         name, number, length = one["name"], frame_id(one), one["length"]
         if one["publisher"] != network.master:
             _known(network.slaves, one["publisher"], "node")
@@ -411,15 +461,22 @@ def _read_frames(network: Network, tables: dict[str, Any]) -> None:
             length = 2 if number < 32 else 4 if number < 48 else 8
         if not 1 <= length <= DATA_MAX:
             raise BadInput(f"{at(name)}{name} has {length} bytes; a frame has 1 to {DATA_MAX}")
+        if number in (MASTER_REQUEST, SLAVE_RESPONSE) and length != DATA_MAX:
+            size = f"{length} byte{'s' if length > 1 else ''}"
+            raise BadInput(f"{at(name)}{name} has {size}; {hexadecimal(number)} has {DATA_MAX}")
         network.frames[str(name)] = Unconditional(str(name), number, length, str(one["publisher"]), _placed(network, one, length))
-    for one in _unique(_list(tables, "event_triggered_frames"), "the frame"):
+    for one in _unique(_list(tables, "event_triggered_frames"), "the frame", names):
         for frame in one["frames"]:
             _known(network.frames, frame, "unconditional frame")
+        if len({network.frames[frame].length for frame in one["frames"]}) > 1:
+            network.notes.append(f"{at(one['name'])}{one['name']}: its frames have different lengths, so any length is right")
         table: str | None = one["table"]  # with its line
         network.events[str(one["name"])] = Event(str(one["name"]), frame_id(one), tuple(str(frame) for frame in one["frames"]), table)
-    for one in _unique(_list(tables, "sporadic_frames"), "the frame"):
+    for one in _unique(_list(tables, "sporadic_frames"), "the frame", names):
         for frame in one["frames"]:
-            _known(network.frames, frame, "unconditional frame")
+            publisher = _known(network.frames, frame, "unconditional frame").publisher
+            if publisher != network.master:
+                network.notes.append(f"{at(frame)}{one['name']}: {frame} is published by {publisher}, so it is never sent in this slot")
         network.sporadic[str(one["name"])] = tuple(str(frame) for frame in one["frames"])
     for one in _list(tables, "diagnostic_frames"):
         if one["frame_id"] in (MASTER_REQUEST, SLAVE_RESPONSE):
@@ -435,8 +492,12 @@ def _placed(network: Network, one: dict[str, Any], length: int) -> tuple[tuple[i
     for part in sorted(one["signals"], key=lambda part: part["offset"]):
         name, offset = part["signal"], part["offset"]
         signal = _known(network.signals, name, "signal")
+        if any(signal is other for _, other in found):
+            raise BadInput(f"{at(name)}{one['name']} has the signal {name} twice")
         if offset < end or offset < 0:
             raise BadInput(f"{at(name)}{one['name']}: {name} at bit {offset} overlaps {last or 'the beginning'}")
+        if signal.publisher != one["publisher"]:
+            network.notes.append(f"{at(name)}{one['name']}: {one['publisher']} publishes the frame, {signal.publisher} its signal {name}")
         end, last = offset + signal.width, name
         if end > ONE_BYTE * length:
             raise BadInput(f"{at(name)}{one['name']}: {name} at bit {offset} is longer than the frame of {length} bytes")
