@@ -20,20 +20,9 @@
 /* How often the board is asked for the event that everything begins with. */
 #define SNAPSHOTS 10
 
-/* Ns by the host's clock. */
-static u64 litepulse_ingest_ns(struct litepulse *lp, u32 clock,
-			       const struct litepulse_header *header, u64 tick)
+/* CLOCK_MONOTONIC in ns as another clock of the host. */
+static u64 litepulse_ingest_ns(u32 clock, u64 mono)
 {
-	u64 mono;
-
-	/*
-	 * A record is not younger than its header, but a launch is reported at once, a few ticks
-	 * before its tick.
-	 */
-	if (tick <= header->tick)
-		mono = header->mono - litepulse_ticks_to_ns_fast(&lp->rate, header->tick - tick);
-	else
-		mono = header->mono + litepulse_ticks_to_ns_fast(&lp->rate, tick - header->tick);
 	switch (clock) {
 	case LITEPULSE_CLOCK_REALTIME:
 		return ktime_to_ns(ktime_mono_to_real(ns_to_ktime(mono)));
@@ -44,23 +33,13 @@ static u64 litepulse_ingest_ns(struct litepulse *lp, u32 clock,
 	}
 }
 
-/* That of the header, and as much as the two clocks may have parted since the event. */
-static u32 litepulse_ingest_uncertainty(struct litepulse *lp,
-					const struct litepulse_header *header, u64 tick)
-{
-	u64 ns = header->uncertainty;
-
-	if (tick < header->tick)
-		ns += litepulse_ticks_to_ns_fast(&lp->rate, header->tick - tick) >>
-			LITEPULSE_CLOCK_DRIFT_SHIFT;
-	return min_t(u64, ns, U32_MAX);
-}
-
 /* When a tick was, by the clock that a sink wants; false if that is not known. */
 static bool litepulse_ingest_stamp(struct litepulse *lp, u32 clock,
 				   const struct litepulse_header *header, u64 tick,
 				   struct litepulse_stamp *stamp)
 {
+	u64 age, uncertainty;
+
 	if (clock == LITEPULSE_CLOCK_PHC) {
 		/* It is a function of the tick, rounded down. */
 		stamp->ns = lp->phc_ns ? lp->phc_ns(lp, tick) : 0;
@@ -70,8 +49,21 @@ static bool litepulse_ingest_stamp(struct litepulse *lp, u32 clock,
 	/* The first to want a time may have come after the header was read. */
 	if (!header->mono)
 		return false;
-	stamp->ns = litepulse_ingest_ns(lp, clock, header, tick);
-	stamp->uncertainty = litepulse_ingest_uncertainty(lp, header, tick);
+	/*
+	 * A record is not younger than its header, but a launch is reported at once, a few ticks
+	 * before its tick.
+	 */
+	if (tick > header->tick) {
+		age = litepulse_ticks_to_ns_fast(&lp->rate, tick - header->tick);
+		stamp->ns = litepulse_ingest_ns(clock, header->mono + age);
+		stamp->uncertainty = header->uncertainty;
+		return true;
+	}
+	age = litepulse_ticks_to_ns_fast(&lp->rate, header->tick - tick);
+	stamp->ns = litepulse_ingest_ns(clock, header->mono - age);
+	/* That of the header, and as much as the two clocks may have parted since the event. */
+	uncertainty = header->uncertainty + (age >> LITEPULSE_CLOCK_DRIFT_SHIFT);
+	stamp->uncertainty = min_t(u64, uncertainty, U32_MAX);
 	return true;
 }
 

@@ -400,7 +400,7 @@ static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, un
 	const struct litepulse_mmio_kind *kind = stream->kind;
 	void __iomem *window = mmio->window + kind->window;
 	u32 *records = stream->records, level;
-	unsigned int count, i;
+	unsigned int count;
 	const bool want_ns = READ_ONCE(mmio->lp->want_ns);
 	struct litepulse_header header = {};
 	unsigned long flags;
@@ -419,8 +419,10 @@ static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, un
 	header.tick = litepulse_mmio_tick(mmio, kind->window);
 	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
 	count = min(header.ready, most);
-	for (i = 0; i < count * kind->words; i++)
-		records[i] = litex_read32(window + 4 * (LITEPULSE_HEADER_WORDS + i));
+	/* Without a barrier for each word. */
+	__ioread32_copy(records, window + 4 * LITEPULSE_HEADER_WORDS, count * kind->words);
+	/* All of them are read before they are acknowledged. */
+	mb();
 	if (count)
 		litex_write32(window + LITEPULSE_STREAM_ACK,
 			      FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, count));

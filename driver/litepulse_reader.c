@@ -210,24 +210,54 @@ static void litepulse_reader_put(struct litepulse_sink *sink, const struct litep
 		litepulse_reader_put_specially(reader, record, data, stamp);
 }
 
-/* Takes plain records, of a reader that has a ring; under litepulse.lock. */
+static void litepulse_reader_write_plain(void *at, u32 index, u64 tick, u64 seq, u32 data, u32 info)
+{
+	struct litepulse_event *events = at;
+
+	events[index] = (struct litepulse_event){
+		.tick = tick,
+		.seq = seq,
+		.data = data,
+		.flags = litepulse_record_flags(info),
+		.kind = litepulse_record_kind(info),
+		.source = litepulse_record_source(info),
+	};
+}
+
+/* Takes plain records; under litepulse.lock. */
 static unsigned int litepulse_reader_take_plain(struct litepulse_sink *sink,
 						struct litepulse_sequence *sequence,
 						const u32 *words, unsigned int count)
 {
 	struct litepulse_reader *reader = container_of(sink, struct litepulse_reader, sink);
+	struct __kfifo *fifo = &reader->fifo.events.kfifo;
+	const u64 since = sink->since[LITEPULSE_EVENTS];
 	unsigned int put, taken;
 
 	if (reader->waiting)
 		return 0;
-	taken = litepulse_ring_take(reader->ring, &sink->selector, sink->since[LITEPULSE_EVENTS],
-				    sequence, words, count, &put);
+	if (reader->ring) {
+		taken = litepulse_ring_take(reader->ring, &sink->selector, since, sequence, words,
+					    count, &put);
+	} else {
+		const struct litepulse_record_places places = { fifo->data, fifo->in, fifo->mask };
+		/* Events may be taken out meanwhile. */
+		const unsigned int room = data_race(kfifo_avail(&reader->fifo.events));
+
+		taken = litepulse_record_take_plain(sequence, &sink->selector, since, words, count,
+						    room, litepulse_reader_write_plain, places,
+						    &put);
+		/* As kfifo_put() does it, but once for all. */
+		smp_wmb();
+		/* Who takes events out may look at it meanwhile. */
+		data_race(fifo->in += put);
+	}
 	reader->stats.offered += put;
 	sink->got |= put;
 	return taken;
 }
 
-/* The same of received bytes. */
+/* The same of received bytes, of a reader that has a ring. */
 static unsigned int litepulse_reader_take_bytes(struct litepulse_sink *sink,
 						struct litepulse_sequence *sequence,
 						const u32 *words, unsigned int count)
@@ -708,7 +738,6 @@ int litepulse_reader_make_ring(struct litepulse_reader *reader, struct litepulse
 		spin_lock_irq(&reader->lp->lock);
 		/* mmap() and read() take no lock. */
 		smp_store_release(&reader->ring, ring);
-		reader->sink.take_plain[LITEPULSE_EVENTS] = litepulse_reader_take_plain;
 		reader->sink.take_plain[LITEPULSE_BYTES] = litepulse_reader_take_bytes;
 		spin_unlock_irq(&reader->lp->lock);
 	}
@@ -776,6 +805,7 @@ void litepulse_reader_init(struct litepulse_reader *reader, struct litepulse *lp
 	reader->sink.name = "reader";
 	reader->sink.put = litepulse_reader_put;
 	reader->sink.done = litepulse_reader_done;
+	reader->sink.take_plain[LITEPULSE_EVENTS] = litepulse_reader_take_plain;
 	reader->sink.limited = true;
 	mutex_init(&reader->mutex);
 	init_waitqueue_head(&reader->wait);
