@@ -411,7 +411,7 @@ struct litepulse {
 	bool kept; /* SESSION is to say that output goes on without us */
 	bool unwatched; /* SESSION says that the board does not watch for us: nothing runs */
 	bool pledge_unknown; /* what SESSION says is not known: writing it failed */
-	bool unstopped; /* output of the latest claim could not be stopped: the cable failed */
+	bool unstopped; /* output of an earlier claim is to be stopped: it could not, or a reset */
 	struct litepulse_train train; /* the latest one; period 0: none was started by us */
 	u64 last_launch; /* tick of the latest launch queued: the next must not be earlier */
 	u64 lin_answers; /* a bit for each identifier whose entry may answer */

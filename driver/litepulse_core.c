@@ -85,6 +85,8 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 		lp->ticks_go_on = go_on;
 	}
 	lp->kept = false;
+	/* A launch of the old claim may have come just after the reset: it must not start. */
+	lp->unstopped = true;
 	if (!go_on) {
 		lp->profiles_set = 0;
 		lp->profiles_found = false;
@@ -121,15 +123,11 @@ static int litepulse_core_report_restart(struct litepulse *lp)
 
 static int litepulse_core_apply_output(struct litepulse *lp)
 {
-	int error, unreported;
+	int error = 0, unreported;
 
-	/* A launch of the old claim may have come just after the reset: it must not start. */
-	if (lp->restarting)
-		error = litepulse_output_stop(lp);
-	else
-		error = lp->claimant ? 0 : litepulse_output_stop_owed(lp);
-	if (lp->restarting && !error)
-		lp->unstopped = false;
+	/* Once: what was started since must not be stopped when a later part has failed. */
+	if (lp->restarting || !lp->claimant)
+		error = litepulse_output_stop_owed(lp);
 	unreported = lp->unreported ? litepulse_core_report_restart(lp) : 0;
 	return error ?: unreported;
 }
