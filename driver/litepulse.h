@@ -244,7 +244,7 @@ struct litepulse_take_ops {
  * All but @room and @sysrq are called under claim.mutex, and sleep.
  *
  * @room: LITEPULSE_WANT_TRANSMIT or _DRAINED has come. Any context but with uart_port.lock held
- * @sysrq: litepulse.sysrq was set. Any context, no lock held
+ * @sysrq: litepulse.feed.sysrq was set. Any context, no lock held
  * @set_driver_enable: LITEPULSE_CFG_DRIVER_ENABLE, lead and lag of the de pin, and
  *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
  *	change while a train runs, or an error of the transport: then the board has, or gets back,
@@ -304,7 +304,7 @@ struct litepulse_profile_settings {
  * @sysrq: a request to the kernel was received, for litepulse.port_ops
  */
 struct litepulse_feed {
-	spinlock_t lock;
+	spinlock_t lock; /* what follows */
 	struct list_head sinks;
 	unsigned int sink_count;
 	unsigned int limited_sinks;
@@ -320,7 +320,7 @@ struct litepulse_feed {
 };
 
 /**
- * struct litepulse_ingest - the way from the transport to the sinks; litepulse_feed.lock
+ * struct litepulse_ingest - the way from the transport to the sinks; litepulse.feed.lock
  * @epoch: number of resets since which ticks count from 0 again
  * @taken: number of records that the transport has handed over
  * @records: of one stream, decoded and then delivered; on the stack each call would clear them
@@ -332,7 +332,7 @@ struct litepulse_ingest {
 };
 
 /**
- * struct litepulse_answer - the train's answer to its latest command; litepulse_feed.lock
+ * struct litepulse_answer - the train's answer to its latest command; litepulse.feed.lock
  * @record: it
  * @state: whether it has come
  * @since: the command was given after this tick
@@ -358,7 +358,7 @@ struct litepulse_queue {
 };
 
 /**
- * struct litepulse_clock - whether the board's clock goes on; litepulse_feed.lock
+ * struct litepulse_clock - whether the board's clock goes on; litepulse.feed.lock
  * @reading: the latest one, if the board has power of its own
  * @breaks: how often the ticks since the one before did not fit the time
  */
@@ -379,7 +379,7 @@ struct litepulse_clock {
  * @receive_spare: received bytes for which the board has room when it interrupts
  */
 struct litepulse_setup {
-	struct mutex mutex;
+	struct mutex mutex; /* what follows */
 	u32 filter;
 	bool responder_listens;
 	unsigned int unmoderated;
@@ -397,8 +397,8 @@ struct litepulse_setup {
  * @work: writes it, if the transport sleeps
  */
 struct litepulse_line {
-	spinlock_t lock;
-	struct mutex mutex;
+	spinlock_t lock; /* @word */
+	struct mutex mutex; /* around writing @word */
 	u32 word;
 	int error;
 	struct work_struct work;
@@ -412,19 +412,19 @@ struct litepulse_line {
  * @profiles_inverted: those of them
  * @profiles_found: others may be set, too: the board was found with kept output
  * @profiles: their settings
- * @uses: of the claim's own output; the trigger: litepulse_setup.mutex
+ * @uses: of the claim's own output; the trigger: litepulse.setup.mutex
  * @kept_uses: of what earlier claims have kept; likewise. Its profiles are read without the mutex,
  *	too
  * @kept: SESSION is to say that output goes on without us
  * @unwatched: SESSION says that the board does not watch for us: nothing runs
  * @pledge_unknown: what SESSION says is not known: writing it failed
- * @unstopped: output of the latest claim could not be stopped: the cable failed
+ * @unstopped: output of an earlier claim is to be stopped: it could not, or a reset
  * @train: the latest one; period 0: none was started by us
  * @last_launch: tick of the latest launch queued: the next must not be earlier
  * @lin_answers: a bit for each identifier whose entry may answer
  */
 struct litepulse_claim_state {
-	struct mutex mutex;
+	struct mutex mutex; /* what follows */
 	struct litepulse_claimant *claimant;
 	u8 profiles_set, profiles_inverted;
 	bool profiles_found;
@@ -443,11 +443,11 @@ struct litepulse_claim_state {
 /**
  * struct litepulse_restart - what the board lacks of what the driver wants of it
  * @doubts: how often a setting may not have arrived
- * @settled: @doubts when all settings were written last; litepulse_claim_state.mutex, as all that
+ * @settled: @doubts when all settings were written last; litepulse.claim.mutex, as all that
  *	follows
  * @pending: the board was reset, and lacks settings since
  * @ticks_go_on: it was its watchdog only: it lacks nothing but output
- * @breaks_known: of litepulse_clock.breaks: there was no reset since
+ * @breaks_known: of litepulse.clock.breaks: there was no reset since
  * @unreported: and the sinks do not know of it yet
  * @failing: the latest attempt failed, which the log says
  * @watch_work: notices a reset while nothing comes
@@ -492,7 +492,7 @@ struct litepulse_restart {
  *
  * @memory: bytes of FIFOs and rings of all files
  * @gone_sem: written: nobody is in a call any more, and whoever comes sees @gone
- * @session: SESSION as the board had it last; litepulse_feed.lock
+ * @session: SESSION as the board had it last; litepulse.feed.lock
  * @break_mutex: breaks of tcsendbreak() come one after the other
  * @lin: for the driver in litepulse_lin.ko
  */
@@ -533,7 +533,7 @@ struct litepulse {
 	u16 session;
 	struct litepulse_setup setup;
 	struct litepulse_line line;
-	struct mutex break_mutex;
+	struct mutex break_mutex; /* one break at a time */
 	struct litepulse_claim_state claim;
 	struct litepulse_restart restart;
 

@@ -372,7 +372,7 @@ int litepulse_board_write_line(struct litepulse *lp)
 
 static void litepulse_board_line_work(struct work_struct *work)
 {
-	/* litepulse.line_error has the error for litepulse_board_flush_line(). */
+	/* litepulse.line.error has the error for litepulse_board_flush_line(). */
 	(void)litepulse_board_write_line(container_of(work, struct litepulse, line.work));
 }
 
@@ -393,7 +393,7 @@ void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
 		WRITE_ONCE(lp->line.word, line);
 		if (lp->ops->sleeps)
 			queue_work(litepulse_board_workers, &lp->line.work);
-		else /* litepulse.line_error has the error for litepulse_board_flush_line(). */
+		else /* litepulse.line.error has the error for litepulse_board_flush_line(). */
 			(void)litepulse_board_put_line(lp);
 	}
 	spin_unlock_irqrestore(&lp->line.lock, flags);
@@ -509,8 +509,7 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 	bool late;
 	int error;
 
-	if (!lp->keeps ||
-	    (!lp->claim.pledge_unknown && keep == lp->claim.kept && watched == !lp->claim.unwatched))
+	if (!lp->keeps || (!lp->claim.pledge_unknown && keep == kept && watched == !unwatched))
 		return 0;
 	/*
 	 * A board that was reset, or whose watchdog has fired, must not get its old name back.
@@ -786,8 +785,8 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
  * @dev: its platform device
  * @transport: its transport
  *
- * The caller initializes what belongs to layers above: @take, @port_ops, @watch_work and
- * @restart_work.
+ * The caller initializes what belongs to layers above: @take, @port_ops, @restart.watch_work and
+ * @restart.work.
  *
  * Return: the board, -ENOMEM, or -ENODEV if there are too many, which the log has.
  */

@@ -3,6 +3,7 @@
 #ifndef LITEPULSE_COMPAT_H
 #define LITEPULSE_COMPAT_H
 
+#include <linux/cacheinfo.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -18,6 +19,19 @@
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
+#endif
+
+/* for all architectures since 6.9 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+#if defined(CONFIG_ARM)
+#include <asm/cachetype.h>
+#define cpu_dcache_is_aliasing() (cache_is_vivt() || cache_is_vipt_aliasing())
+#elif defined(CONFIG_MIPS)
+#include <asm/cpu-features.h>
+#define cpu_dcache_is_aliasing() cpu_has_dc_aliases
+#else
+#define cpu_dcache_is_aliasing() false
+#endif
 #endif
 
 /* renamed in 6.14 */

@@ -82,7 +82,6 @@ void litepulse_consumer_release(struct litepulse *lp, struct litepulse_claimant 
 	down_read(&lp->gone_sem);
 	mutex_lock(&lp->claim.mutex);
 	litepulse_output_unclaim(lp, claimant);
-	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK, 0);
 	litepulse_tty_take_back(lp);
 	mutex_unlock(&lp->claim.mutex);
 	up_read(&lp->gone_sem);

@@ -88,6 +88,8 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 		lp->restart.ticks_go_on = go_on;
 	}
 	lp->claim.kept = false;
+	/* A launch of the old claim may have come just after the reset: it must not start. */
+	lp->claim.unstopped = true;
 	if (!go_on) {
 		lp->claim.profiles_set = 0;
 		lp->claim.profiles_found = false;
@@ -125,16 +127,12 @@ static int litepulse_core_report_restart(struct litepulse *lp)
 
 static int litepulse_core_apply_output(struct litepulse *lp)
 {
-	int error, unreported;
+	int error = 0, unreported;
 
 	lockdep_assert_held(&lp->claim.mutex);
-	/* A launch of the old claim may have come just after the reset: it must not start. */
-	if (lp->restart.pending)
-		error = litepulse_output_stop(lp);
-	else
-		error = lp->claim.claimant ? 0 : litepulse_output_stop_owed(lp);
-	if (lp->restart.pending && !error)
-		lp->claim.unstopped = false;
+	/* Once: what was started since must not be stopped when a later part has failed. */
+	if (lp->restart.pending || !lp->claim.claimant)
+		error = litepulse_output_stop_owed(lp);
 	unreported = lp->restart.unreported ? litepulse_core_report_restart(lp) : 0;
 	return error ?: unreported;
 }
@@ -230,7 +228,7 @@ static void litepulse_core_restart_work(struct work_struct *work)
 
 	down_read(&lp->gone_sem);
 	mutex_lock(&lp->claim.mutex);
-	/* If it cannot be reached litepulse.watch_work looks again. */
+	/* If it cannot be reached litepulse.restart.watch_work looks again. */
 	if (lp->gone || litepulse_core_was_reset(lp, &reset))
 		goto unlock;
 	if (!reset && litepulse_ingest_resume(lp))

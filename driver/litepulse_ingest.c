@@ -145,7 +145,7 @@ static noinline void litepulse_ingest_report_dropped(struct litepulse *lp,
 
 /*
  * Returns false if the board's ticks went back: the batch is to be dropped, as the board was reset,
- * or a tick was wrong. litepulse.restart_work finds out which. What was dropped is reported as lost
+ * or a tick was wrong. litepulse.restart.work finds out which. What was dropped is reported as lost
  * by then, or before anything else is delivered.
  */
 static bool litepulse_ingest_ticks_advance(struct litepulse *lp, enum litepulse_stream which,

@@ -432,7 +432,7 @@ static void litepulse_lin_net_expire_slots(struct litepulse_lin *lin, u64 tick)
 			slot->tag = 0;
 			slot->skb = NULL;
 		}
-		due = litepulse_lin_queue_due(&lin->queue);
+		due = litepulse_lin_queue_due(&lin->queue, tick);
 		spin_unlock_bh(&lin->lock);
 		if (!slot)
 			break;
@@ -444,7 +444,7 @@ static void litepulse_lin_net_expire_slots(struct litepulse_lin *lin, u64 tick)
 		dev_kfree_skb_any(ended.skb);
 	}
 	if (due != U64_MAX)
-		litepulse_lin_net_expire_in(lin, due - tick);
+		litepulse_lin_net_expire_in(lin, due);
 }
 
 static void litepulse_lin_net_receive_work(struct work_struct *work)

@@ -175,10 +175,14 @@ void litepulse_lin_queue_hear_all(struct litepulse_lin_queue *queue)
 }
 
 /**
- * litepulse_lin_queue_due - tick at which a slot has expired; U64_MAX: there is no slot
+ * litepulse_lin_queue_due - how long until a slot has expired
  * @queue: of the board
+ * @tick: of the board; no slot has expired by then
+ *
+ * Return: ticks, at most as many as a slot can take, as its tick may be from before a reset of the
+ * board; U64_MAX: there is no slot.
  */
-u64 litepulse_lin_queue_due(const struct litepulse_lin_queue *queue)
+u64 litepulse_lin_queue_due(const struct litepulse_lin_queue *queue, u64 tick)
 {
 	const struct litepulse_lin_slot *slot;
 	u64 due = U64_MAX;
@@ -186,5 +190,5 @@ u64 litepulse_lin_queue_due(const struct litepulse_lin_queue *queue)
 	for (slot = queue->slots; slot < queue->slots + LITEPULSE_LIN_SLOTS; slot++)
 		if (slot->tag)
 			due = min(due, litepulse_lin_queue_end(queue, slot) + 1);
-	return due;
+	return due == U64_MAX ? due : min(due - tick, queue->horizon + queue->outcome);
 }

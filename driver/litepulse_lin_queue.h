@@ -76,7 +76,7 @@ struct litepulse_lin_slot *litepulse_lin_queue_add(struct litepulse_lin_queue *q
 struct litepulse_lin_slot *litepulse_lin_queue_find(struct litepulse_lin_queue *queue, u16 tag);
 void litepulse_lin_queue_hear(struct litepulse_lin_queue *queue, u64 tick, u64 within);
 void litepulse_lin_queue_hear_all(struct litepulse_lin_queue *queue);
-u64 litepulse_lin_queue_due(const struct litepulse_lin_queue *queue);
+u64 litepulse_lin_queue_due(const struct litepulse_lin_queue *queue, u64 tick);
 struct litepulse_lin_slot *litepulse_lin_queue_expired(struct litepulse_lin_queue *queue, u64 tick);
 
 #endif /* LITEPULSE_LIN_QUEUE_H */

@@ -29,8 +29,8 @@
 #define BUDGET 512u
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
 /*
- * When there are more interrupts than litepulse.interrupts_max, records come a quarter of a FIFO at
- * a time, or when they have waited so long.
+ * When there are more interrupts than litepulse.setup.interrupts_max, records come a quarter of a
+ * FIFO at a time, or when they have waited so long.
  */
 #define STRAINED_AGE_US 1000u
 /* So many are always taken before they count as too many, however short a jiffy is. */

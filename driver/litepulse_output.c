@@ -186,7 +186,8 @@ int litepulse_output_stop(struct litepulse *lp)
 }
 
 /**
- * litepulse_output_stop_owed - stops what an earlier claim left running because the cable failed
+ * litepulse_output_stop_owed - stops what an earlier claim left because the cable failed, or the
+ *	board was reset
  * @lp: device
  *
  * Return: 0 or an error of the transport: it is still to be stopped.

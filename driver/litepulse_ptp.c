@@ -62,6 +62,7 @@ struct litepulse_ptp {
 	unsigned int newest;		/* index of the latest of them, modulo PAST */
 	u64 seen_tick;			/* latest tick read */
 	u64 seen_boot;			/* CLOCK_BOOTTIME when it was read, ns */
+	unsigned int restarts;		/* how often ticks have begun again */
 
 	/* Periodic output: claim.mutex. */
 	struct litepulse_claimant claimant;
@@ -85,14 +86,21 @@ static struct litepulse_ptp *litepulse_ptp_of(struct ptp_clock_info *info)
 
 /* --- the clock -------------------------------------------------------------------------------- */
 
-/* Keeps in mind what was read. -ESTALE if the board was reset: the clock will be told. */
-static int litepulse_ptp_note_tick(struct litepulse_ptp *ptp, u64 tick)
+/*
+ * Keeps in mind what was read when ticks had begun again @restarts times. -ESTALE if the board was
+ * reset: the clock will be restarted, or was meanwhile.
+ */
+static int litepulse_ptp_note_tick(struct litepulse_ptp *ptp, u64 tick, unsigned int restarts)
 {
 	unsigned long flags;
 	bool back;
 	int error;
 
 	spin_lock_irqsave(&ptp->lock, flags);
+	if (ptp->restarts != restarts) {
+		spin_unlock_irqrestore(&ptp->lock, flags);
+		return -ESTALE;
+	}
 	back = tick < ptp->seen_tick;
 	if (!back) {
 		ptp->seen_tick = tick;
@@ -114,9 +122,12 @@ static int litepulse_ptp_note_tick(struct litepulse_ptp *ptp, u64 tick)
 	return 0;
 }
 
+/* Under claim.mutex, so that the clock is not restarted meanwhile. */
 static int litepulse_ptp_read_tick(struct litepulse_ptp *ptp, u64 *tick)
 {
-	return litepulse_board_now(ptp->lp, tick) ?: litepulse_ptp_note_tick(ptp, *tick);
+	lockdep_assert_held(&ptp->lp->claim.mutex);
+	return litepulse_board_now(ptp->lp, tick) ?:
+		litepulse_ptp_note_tick(ptp, *tick, ptp->restarts);
 }
 
 static u64 litepulse_ptp_tick_to_ns(struct litepulse_ptp *ptp, u64 tick)
@@ -171,6 +182,7 @@ static int litepulse_ptp_gettimex64(struct ptp_clock_info *info, struct timespec
 	const struct litepulse_stamper stamper = { litepulse_ptp_read_before,
 						   litepulse_ptp_read_after, sts };
 	struct litepulse_ptp *ptp = litepulse_ptp_of(info);
+	const unsigned int restarts = READ_ONCE(ptp->restarts);
 	u64 tick;
 	int error;
 
@@ -180,10 +192,11 @@ static int litepulse_ptp_gettimex64(struct ptp_clock_info *info, struct timespec
 	/* The threads of virtual clocks are not frozen either. */
 	error = READ_ONCE(ptp->suspended) ?
 			-EAGAIN : ptp->lp->ops->time(ptp->lp->context, &tick, &stamper);
-	if (!error)
-		error = litepulse_ptp_note_tick(ptp, tick);
-	if (!error)
+	if (!error) {
+		/* In this order: the clock may be restarted at any time. */
 		*ts = ns_to_timespec64(litepulse_ptp_tick_to_ns(ptp, tick));
+		error = litepulse_ptp_note_tick(ptp, tick, restarts);
+	}
 	litepulse_board_leave(ptp->lp);
 	return error;
 }
@@ -666,7 +679,7 @@ static int litepulse_ptp_enable(struct ptp_clock_info *info, struct ptp_clock_re
 	return error;
 }
 
-/* litepulse_feed.phc_ns, under its lock: whatever adjustments came after the tick. */
+/* litepulse.feed.phc_ns, under its lock: whatever adjustments came after the tick. */
 static u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick)
 {
 	return litepulse_ptp_tick_to_ns(lp->ptp, tick);
@@ -854,6 +867,7 @@ void litepulse_ptp_restart_clock(struct litepulse *lp, const struct litepulse_he
 	litepulse_ptp_forget_past(ptp);
 	ptp->seen_tick = now->tick;
 	ptp->seen_boot = boot;
+	WRITE_ONCE(ptp->restarts, ptp->restarts + 1);
 	spin_unlock_irq(&ptp->lock);
 }
 

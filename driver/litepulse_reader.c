@@ -685,8 +685,8 @@ int litepulse_reader_subscribe(struct litepulse_reader *reader,
  * @reader: of a device's file
  * @wanted: as the program asks for it; answer
  *
- * Return: 0, -EINVAL, -EBUSY if it has a ring or has subscribed to something, -ENOMEM or
- * -ERESTARTSYS.
+ * Return: 0, -EINVAL, -EOPNOTSUPP if a program could see other contents than the kernel does,
+ * -EBUSY if it has a ring or has subscribed to something, -ENOMEM or -ERESTARTSYS.
  */
 int litepulse_reader_make_ring(struct litepulse_reader *reader, struct litepulse_ring *wanted)
 {
@@ -696,6 +696,8 @@ int litepulse_reader_make_ring(struct litepulse_reader *reader, struct litepulse
 	if (wanted->flags & ~LITEPULSE_RING_PACKED || wanted->offset || wanted->reserved ||
 	    wanted->length)
 		return -EINVAL;
+	if (cpu_dcache_is_aliasing())
+		return -EOPNOTSUPP;
 	if (mutex_lock_interruptible(&reader->mutex))
 		return -ERESTARTSYS;
 	ring = reader->ring || kfifo_initialized(&reader->fifo.events) ?
@@ -754,10 +756,13 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 	stats->lost_bytes = lp->feed.bytes.lost;
 	stats->restarts = lp->feed.restarts;
 	spin_unlock_irq(&lp->feed.lock);
-	if (reader->ring)
+	if (reader->ring) {
 		stats->queued = litepulse_ring_events(reader->ring, head, count);
-	for (i = 0; !reader->ring && i < count; i++)
-		stats->queued += !litepulse_reader_is_note(litepulse_reader_at(reader, i)->kind);
+	} else {
+		for (i = 0; i < count; i++)
+			stats->queued +=
+				!litepulse_reader_is_note(litepulse_reader_at(reader, i)->kind);
+	}
 	stats->delivered = stats->offered - stats->lost_host - stats->queued;
 	mutex_unlock(&reader->mutex);
 	return 0;

@@ -27,7 +27,7 @@ struct litepulse_reader_fifo {
  * @sink: where they come from
  * @lp: device; the file holds a reference
  * @claimant: holder of the claim whose file this is; NULL: the file is the device's
- * @node: in litepulse_feed.readers; litepulse.feed.lock
+ * @node: in litepulse.feed.readers; litepulse.feed.lock
  * @writable: the file is open for writing
  * @mutex: the reading side of the FIFO, and changes of it
  * @fifo: events are put in under litepulse.feed.lock and taken out under @mutex; it is exchanged

@@ -235,7 +235,7 @@ unsigned int litepulse_ring_take_run(struct litepulse_ring_buffer *ring,
 	litepulse_ring_write(ring, ring->head, tick, length, 0, LITEPULSE_KIND_RUN,
 			     LITEPULSE_SRC_RECEIVER);
 	sequence->next += length;
-	litepulse_ring_publish(ring, head + DIV_ROUND_UP(length, LITEPULSE_RUN_PER_EVENT));
+	litepulse_ring_publish(ring, head + LITEPULSE_RUN_PLACES(length));
 	return length;
 }
 
@@ -258,7 +258,7 @@ unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring, u32
 		if (kind == LITEPULSE_KIND_RUN) {
 			bytes = min_t(u32, READ_ONCE(event->data), LITEPULSE_RUN_MAX);
 			found += bytes;
-			i += DIV_ROUND_UP(bytes, LITEPULSE_RUN_PER_EVENT);
+			i += LITEPULSE_RUN_PLACES(bytes);
 		} else if (kind != LITEPULSE_KIND_LOST && kind != LITEPULSE_KIND_RESTARTED) {
 			found++;
 		}

@@ -29,7 +29,8 @@ struct litepulse_sink_parts {
 
 /**
  * struct litepulse_sink - a user of events
- * @node: in litepulse.sinks while it wants anything; litepulse.feed.lock and litepulse.setup.mutex
+ * @node: in litepulse.feed.sinks while it wants anything; litepulse.feed.lock and
+ *	litepulse.setup.mutex
  * @name: what it is, for a person; NULL: of a module that gave none
  * @limited: at most LITEPULSE_SUBSCRIBERS_MAX of those that are limited may want anything
  * @of_claim: of the claim's holder, who may change the filter of what triggers its responder

@@ -1648,12 +1648,19 @@ static void lin_frames_have_slots(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 7100));
 	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 7101),
 			    litepulse_lin_queue_find(queue, first));
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), 7101);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue, 7000), 101);
 	litepulse_lin_queue_find(queue, 0xffff)->started = true;
 	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 6250));
 	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 6251),
 			    litepulse_lin_queue_find(queue, 0xffff));
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), 6251);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue, 6250), 1);
+	/* The board was reset: its ticks are far below those of the slots. */
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue, 1000), 5251);
+	frame.tick = 1ULL << 60;
+	for (i = 0; i < LITEPULSE_LIN_SLOTS; i++)
+		queue->slots[i].tick = frame.tick;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue, 1000),
+			queue->horizon + queue->outcome);
 }
 
 /* A slot is free when both are known: its break has begun, and its header was received. */
@@ -1664,7 +1671,7 @@ static void lin_headers_are_heard(struct kunit *test)
 	struct litepulse_lin_slot *slot;
 
 	KUNIT_ASSERT_NOT_NULL(test, queue);
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), U64_MAX);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue, 5000), U64_MAX);
 	slot = litepulse_lin_queue_add(queue, &frame);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	litepulse_lin_queue_hear(queue, 5999, 13);

@@ -1014,11 +1014,18 @@ int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
 
 void litepulse_tty_take_back(struct litepulse *lp)
 {
+	struct litepulse_tty *t = lp->tty;
+	unsigned long flags;
+
 	lockdep_assert_held(&lp->claim.mutex);
 	/* It must finish: the claim ends. */
 	mutex_lock(&lp->setup.mutex);
-	lp->tty->lent = false;
+	t->lent = false;
 	mutex_unlock(&lp->setup.mutex);
+	/* The loopback is again what the serial core takes it for. */
+	uart_port_lock_irqsave(&t->port, &flags);
+	litepulse_tty_set_mctrl(&t->port, t->port.mctrl);
+	uart_port_unlock_irqrestore(&t->port, flags);
 }
 
 static int litepulse_tty_fits_lin(struct litepulse *lp)
@@ -1732,6 +1739,9 @@ static int litepulse_tty_break(struct tty_struct *tty, int state)
 	struct litepulse *lp;
 	int error = -EINTR;
 
+	/* The line of a tty that did not start may be lent: it is not for that tty to hold low. */
+	if (tty_io_error(tty))
+		return -EIO;
 	if (state == -1 || !state)
 		return litepulse_tty_set_break(tty, state);
 	lp = litepulse_tty_get_board(tty);
@@ -1790,9 +1800,12 @@ static int litepulse_tty_flush_input(struct tty_struct *tty)
 		return -EIO;
 	error = litepulse_board_enter(lp);
 	if (!error) {
-		error = litepulse_board_now(lp, &now) ?: mutex_lock_killable(&lp->setup.mutex);
+		error = mutex_lock_killable(&lp->setup.mutex);
 		if (!error) {
-			litepulse_tty_skip_received(lp->tty, now);
+			/* With the mutex held, so that no reset is dealt with before it is used. */
+			error = litepulse_board_now(lp, &now);
+			if (!error)
+				litepulse_tty_skip_received(lp->tty, now);
 			mutex_unlock(&lp->setup.mutex);
 		}
 		litepulse_board_leave(lp);

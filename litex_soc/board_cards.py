@@ -116,7 +116,7 @@ def pins_drawing(name):
         what |= {"GPIO:0": ("bridge", SERIAL), "GPIO:1": ("bridge", SERIAL)}
     places(name)
     parts, y = [], 30
-    for header in boards.all_boards()[name].headers:
+    for header in board.headers:
         parts.append(text(12, y, f"{board.title}: {header.title}", 15, "start", weight="bold"))
         y += 12
         for line in header.rows:
@@ -128,13 +128,13 @@ def pins_drawing(name):
                 parts.append(text(12 + n * cell + (cell - 6) / 2, y + 42, signal, 14, colour=ink, weight="bold"))
             y += tall
         y += 28
-    width = max(12 + cell * max(len(line) for header in boards.all_boards()[name].headers for line in header.rows) + 6, 440)
+    width = max(12 + cell * max(len(line) for header in board.headers for line in header.rows) + 6, 440)
     notes = [("out", OUT), ("in", IN), *([("to the serial adapter", SERIAL)] if board.add_serial else [])]
     x = 12
     for note, fill in notes:
         parts += [box(x, y - 22, 16, 16, fill), text(x + 22, y - 9, note, 13, "start")]
         x += 52 + 8 * len(note)
-    shown = {pin for header in boards.all_boards()[name].headers for line in header.rows for _, pin in line}
+    shown = {pin for header in board.headers for line in header.rows for _, pin in line}
     remarks = ["By number, not to scale.", *([] if GND in shown else ["GND: a pin printed GND."])]
     parts.append(text(12, y + 14, " ".join(remarks), 13, "start", "#555555"))
     y += 22
@@ -177,13 +177,13 @@ WIRINGS = (
 
 def wiring_drawing(name):
     """What to put between a board and each kind of line."""
+    board, parts, y = boards.all_boards()[name], [], 12
     at = {signal: places(name)[pin] for signal, pin, *_ in signals(name)}
-    header = next(header for header in boards.all_boards()[name].headers if header.title == at["tx"][0])
+    header = next(header for header in board.headers if header.title == at["tx"][0])
     for power in (GND, POWER):
         at[power] = (header.title, next(label for line in header.rows for label, pin in line if pin == power))
     if {at[signal][0] for signal in ("tx", "rx", "de")} != {header.title}:
         raise ValueError(f"{COMMAND}: tx, rx and de of {name} are not on one header")
-    board, parts, y = boards.all_boards()[name], [], 12
     for title, other, wires, beyond, remarks in WIRINGS:
         shown = ("tx", "rx") if not other else tuple(signal for signal, _ in wires)
         tall = max(26 * len(shown) + 12, 64)

@@ -24,7 +24,6 @@ PAGE = ROOT / "docs" / "boards.md"
 COMMAND = "python -m litex_soc.boards_page"
 
 
-# Who makes or documents each board: its price is there, and changes.
 def all_choices(names=None):
     """What is built: each board with each FPGA and variant; then, by board, with its other PHYs, and the same SoC with a LiteUART and with
     neither."""

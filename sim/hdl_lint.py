@@ -20,6 +20,8 @@ from pathlib import Path
 from litex_soc.build_cache import content_key
 from sim.cocotb_rig import PASSED, ROOT, hdl_dir, hdl_sources, tool_environment, tool_version
 
+SAMPLES = (1, 2, 4)  # per cycle; boards have no more
+ALL_SAMPLES = (*SAMPLES, 8)  # the core can have
 MODULES = sorted(path.stem for path in hdl_dir().rglob("*.sv") if not path.stem.endswith("_pkg"))
 # Yosys' outlines of vendor primitives; the other tools get the models in sim/models.
 PRIMITIVES = "read_verilog -lib -sv +/ice40/cells_sim.v +/ecp5/cells_sim.v +/ecp5/cells_bb.v"
@@ -57,13 +59,13 @@ def models(module: str) -> list[Path]:
     return found
 
 
-def parameter_sets(module: str) -> list[dict[str, int]]:
-    """Parameters to try: S = 1, 2 and 4 where S is one, from the default up (a PHY may need two samples or more)."""
+def parameter_sets(module: str, samples: tuple[int, ...] = SAMPLES) -> list[dict[str, int]]:
+    """Parameters to try: these S where S is one, from the default up (a PHY may need two samples or more)."""
     text = next(path for path in hdl_sources(module) if path.stem == module).read_text()
     default = re.search(r"parameter\s+(?:int\s+)?(?:unsigned\s+)?S\s*=\s*(\d+)", text)
     if not default:
         return [{}]
-    sets = [{"S": samples} for samples in (1, 2, 4) if samples >= int(default[1])]
+    sets = [{"S": number} for number in samples if number >= int(default[1])]
     if re.search(r"parameter\s+(?:int\s+)?INPUTS\b", text):
         for parameters in sets:
             parameters["INPUTS"] = min(4, 16 // parameters["S"] - 1)  # no more edges fit a record
@@ -130,8 +132,9 @@ def jobs() -> Iterator[tuple]:
     yield from ((yosys, module, parameter_sets(module)[0]) for module in MODULES if module not in inside)
     used = {path.stem for module in MODULES for path in hdl_sources(module) if path.stem != module}
     tops = [module for module in MODULES if module not in used]
-    yield from ((slang, module, parameters) for module in tops for parameters in parameter_sets(module))
-    yield from ((slang, "litepulse", parameters) for parameters in parameter_sets("litepulse"))
+    for module in (*tops, "litepulse"):
+        samples = SAMPLES if module.startswith("litepulse_phy_") else ALL_SAMPLES
+        yield from ((slang, module, parameters) for parameters in parameter_sets(module, samples))
     yield from ((slang, path.stem, {}) for path in EXAMPLES)
     yield from ((tool, module, parameters) for module in MODULES for parameters in parameter_sets(module) for tool in (verilator, icarus))
 

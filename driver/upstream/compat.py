@@ -10,6 +10,7 @@ from driver.upstream.c_text import arguments, includes, with_include, without_ca
 NAME = "litepulse_compat.h"
 # A file that included it gets those of its headers that it uses. Of a header that is not here it is taken to use something.
 USES = {
+    "linux/cacheinfo.h": r"\bcpu_dcache_is_aliasing\(",
     "linux/circ_buf.h": r"\bCIRC_|\bcirc_buf\b",
     "linux/hrtimer.h": r"\bhrtimer_|\bHRTIMER_|\bstruct hrtimer\b|_hrtimeout\(",
     "linux/kthread.h": r"\bkthread_",

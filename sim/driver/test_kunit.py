@@ -56,6 +56,7 @@ MISTAKES = [
     ("litepulse_lin_queue.c", "queue->ahead - queue->ahead / 8", "queue->ahead", "lin_frames_are_given_in_time"),
     ("litepulse_lin_queue.c", "slot->tag = ++queue->tag ?: ++queue->tag", "slot->tag = ++queue->tag", "lin_frames_have_slots"),
     ("litepulse_lin_queue.c", "slot->started ? queue->patience : queue->outcome", "queue->patience", "lin_frames_have_slots"),
+    ("litepulse_lin_queue.c", "min(due - tick, queue->horizon + queue->outcome)", "due - tick", "lin_frames_have_slots"),
     ("litepulse_lin_events.c", "< 1 + !!events->lost + events->restarted", "< 1", "lin_losses_are_in_place"),
 ]
 

@@ -479,9 +479,10 @@ NO_START = (
 
 
 def test_a_tty_that_did_not_start_leaves_the_bus_alone():
-    """A program that has the tty open cannot change the bit rate of the bus."""
+    """A program that has the tty open can neither change the bit rate of the bus nor hold it low."""
     told, _ = run(
-        f"deadtty role=master bitrate={BUS.baud} up errno=5=ttybaud=9600 at=1000 send=012#R wait=2000 closetty down", made=modules(NO_START)
+        f"deadtty role=master bitrate={BUS.baud} up errno=5=ttybaud=9600 errno=5=ttybreak at=1000 send=012#R wait=2000 closetty down",
+        made=modules(NO_START),
     )
     assert edges(told.tx) == edges(wave(BUS.header(breaks(told.tx)[0], PIDS[0x12])))
 

@@ -24,9 +24,19 @@ NAMES = tuple(KERNELS)
 both = pytest.mark.parametrize("name", NAMES)
 
 
-def added(path):
-    """Number of lines that a mail adds."""
-    return sum(line.startswith("+") and not line.startswith("+++ ") for line in path.read_text().splitlines())
+def added_lines(text):
+    """Number of lines that a mail, or the part of it about a file, adds."""
+    return sum(line.startswith("+") and not line.startswith("+++ ") for line in text.splitlines())
+
+
+def added_by_file(path):
+    """{name of a file: number of lines that a mail adds to it}, for files of the driver's folder by name, for all others together as ""."""
+    out = {}
+    for part in re.split(r"(?m)^diff --git ", path.read_text())[1:]:
+        file = re.match(r"a/\S+ b/(\S+)\n", part)[1]
+        name = file.removeprefix(f"{PLACE}/") if file.startswith(f"{PLACE}/litepulse") else ""
+        out[name] = out.get(name, 0) + added_lines(part)
+    return out
 
 
 def message(path):
@@ -178,8 +188,26 @@ def test_the_table_of_lines(name):
         row = re.search(rf"(?m)^\| `{folder}` \|.*$", page)
         assert row, f"upstream.md has no row for {folder}"
         figures = [int(figure.replace(",", "")) for figure in row[0].split("|")[3:5]]
-        lines = sum(added(path) for path in paths[1:])
+        lines = sum(added_lines(path.read_text()) for path in paths[1:])
         assert abs(figures[column] - lines) <= max(100, lines // 20), f"{folder}: {lines} lines"
+
+
+@both
+def test_the_table_of_files(name):
+    """And the number of lines of the port's own patch, in all and by files: a twentieth off, or 30 lines, is enough to change it."""
+    page = (ROOT / "docs/develop/upstream.md").read_text()
+    files = added_by_file(trees.mails_of(name)["2-tty"][2])
+    (total,) = re.findall(r"a plain serial port on a SoC, has\s+([\d,]+)\s+lines", page)
+    (table,) = re.findall(r"(?ms)^\| files .*?\n\|[-|]+\|\n(.*?)\n\n", page)
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()]
+    wanted = {"all": (total, sum(files.values()))}
+    for which, figure, _ in rows:
+        endings = re.findall(r"`([\w.]+)`", which)
+        of = {file for file in files for end in endings if file in {f"litepulse{end}", f"litepulse{end}.c", f"litepulse{end}.h"}}
+        wanted[which] = (figure, sum(files.pop(file) for file in (of if endings else {""})))
+    assert not files, "no row has them"
+    for which, (figure, lines) in wanted.items():
+        assert abs(int(figure.replace(",", "")) - lines) <= max(30, lines // 20), f"{which}: {lines} lines"
 
 
 def command(*words, cwd=ROOT, **environment):

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 # For the checker, whose root is sim/, `driver` is sim/driver.
-from driver.upstream import PLACE  # pyright: ignore[reportMissingImports]
+from driver.upstream import DRIVER, PLACE  # pyright: ignore[reportMissingImports]
 from driver.upstream.series import SYMBOL  # pyright: ignore[reportMissingImports]
 from litex_soc.build_cache import content_key
 from sim.cocotb_rig import BuildError, run_folder
@@ -16,6 +16,7 @@ from sim.guest.builds import compiler_version
 from sim.guest.upstream_tree import CONFIG, applied, kernel, options, patches, series
 
 ECHO_BOARD = uml.HERE / "echo_board"
+HEADERS = "include/uapi/linux/"
 SWITCHES = ("CHARDEV", "DEBUGFS", "PTP", "CONSUMER")  # options that are no modules
 
 
@@ -29,7 +30,9 @@ def modules():
     with applied("6.12") as tree:
         shutil.copytree(tree.path / PLACE, folder / "driver")
         (folder / "include/linux").mkdir(parents=True)
-        shutil.copy(tree.path / "include/uapi/linux/litepulse.h", folder / "include/linux")
+        for path in series("6.12").now:
+            if path.startswith(HEADERS):
+                shutil.copy(tree.path / path, folder / "include/linux")
     # That kernel has no console on a serial port.
     names = [name for name in options("6.12") if name != "CONSOLE"]
     chosen = [f"CONFIG_{SYMBOL}{'_' * bool(name)}{name}={'y' if name in SWITCHES else 'm'}" for name in names]
@@ -45,19 +48,34 @@ def flags(folder):
 def echo_board():
     """echo_board.ko, the board without hardware, for the modules of the series."""
     built = modules()
-    board = run_folder("echo_board")
-    for path in ECHO_BOARD.iterdir():
-        shutil.copy(path, board)
     driver = built["litepulse"].parent
-    arguments = (f"LITEPULSE_DRIVER={driver}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers", flags(built["include"].parent))
+    board, headers = run_folder("echo_board"), run_folder("echo_board_headers")
+    shutil.copytree(ECHO_BOARD, board, dirs_exist_ok=True)
+    copy_headers(driver, headers)
+    arguments = (f"LITEPULSE_DRIVER={headers}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers", flags(built["include"].parent))
     return uml.build_module(board, *arguments)
+
+
+def copy_headers(driver, folder):
+    """The headers of a driver of the series, but with all registers: it has those that it uses itself, a board has them all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in driver.glob("*.h"):
+        shutil.copy(DRIVER / path.name if path.name == "litepulse_regs.h" else path, folder)
 
 
 @functools.cache
 def guest(name="6.12"):
     """Folder with a User-mode Linux made from the series, in fixed/ and, with the serial core as it was, in unfixed/; and its modules."""
     sources = {path: text for path, text in series(name).now.items() if path.startswith(("drivers/", "include/"))}
-    key = content_key(uml.FORMAT, kernel(name).version, CONFIG, uml.PATCHES[:1], compiler_version(), sources, sorted(ECHO_BOARD.iterdir()))
+    key = content_key(
+        uml.FORMAT,
+        kernel(name).version,
+        CONFIG,
+        uml.PATCHES[:1],
+        compiler_version(),
+        sources,
+        [DRIVER / "litepulse_regs.h", *sorted(ECHO_BOARD.iterdir())],
+    )
     return uml.UML.folder(
         "upstream", key, lambda folder: make_guest(name, folder), f"User-mode Linux {name} with the patch series, 2 minutes"
     )
@@ -72,9 +90,10 @@ def make_guest(name, folder):
             (tree.path / file).write_text(text.replace(old, new))
         tree.configure([""], whole=False)
         tree.must("linux", "modules")
-        board = folder / "echo_board"
+        board, headers = folder / "echo_board", folder / "headers"
         shutil.copytree(ECHO_BOARD, board)
-        tree.must(f"M={board}", f"LITEPULSE_DRIVER={tree.path / PLACE}", "modules")
+        copy_headers(tree.path / PLACE, headers)
+        tree.must(f"M={board}", f"LITEPULSE_DRIVER={headers}", "modules")
         for built in (tree.path / PLACE / "litepulse.ko", board / "echo_board.ko"):
             shutil.copy(built, folder)
         keep_kernel(tree, folder / "fixed")

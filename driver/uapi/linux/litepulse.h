@@ -146,6 +146,9 @@ struct litepulse_ring_event {
 #define LITEPULSE_RUN_FLAGS(byte) ((byte) >> 25) /* LITEPULSE_RX_* */
 #define LITEPULSE_RUN_PER_EVENT	  4 /* bytes of a run in the place of an event */
 #define LITEPULSE_RUN_MAX	  64 /* bytes */
+/* places that so many bytes of a run have, behind that of LITEPULSE_KIND_RUN */
+#define LITEPULSE_RUN_PLACES(bytes) \
+	(((bytes) + LITEPULSE_RUN_PER_EVENT - 1) / LITEPULSE_RUN_PER_EVENT)
 
 /**
  * struct litepulse_ring_state - how far driver and program are; the beginning of a mapped ring
@@ -175,15 +178,17 @@ struct litepulse_ring_state {
  * @reserved: 0
  * @length: answer: bytes to map, at offset 0 of the file, shared, for reading and writing
  *
- * Before the file subscribes to anything, and once, else -EBUSY. From then on read() is -EINVAL,
- * and litepulse_subscribe.clock must be LITEPULSE_CLOCK_NONE and .fifo 0. poll() waits for
- * litepulse_subscribe.watermark and .timeout_us as before. When the ring is full the newest
- * events are lost, and a LOST says how many, as soon as there is room for it: it is in the ring
- * when poll() returns, and EPOLLPRI says that one waits for room.
+ * Before the file subscribes to anything, and once, else -EBUSY. -EOPNOTSUPP if the CPU's data
+ * cache has aliases: program and driver could see different contents. From then on read() is
+ * -EINVAL, and litepulse_subscribe.clock must be LITEPULSE_CLOCK_NONE and .fifo 0. poll() waits for
+ * litepulse_subscribe.watermark and .timeout_us as before. When the ring is full the newest events
+ * are lost, and a LOST says how many, as soon as there is room for it: it is in the ring when
+ * poll() returns, and EPOLLPRI says that one waits for room.
  *
  * With LITEPULSE_RING_PACKED received bytes that follow each other within 65535 ticks may come as a
  * run: an event LITEPULSE_KIND_RUN, with the tick of the first, and behind it the bytes, four
- * (LITEPULSE_RUN_PER_EVENT) in the place of an event, the last places filled up.
+ * (LITEPULSE_RUN_PER_EVENT) in the place of an event, the last place filled up: in all
+ * 1 + LITEPULSE_RUN_PLACES(litepulse_ring_event.data) places.
  * Others come as LITEPULSE_KIND_RX: a byte alone, the first ones after a subscription or a loss,
  * and all while somebody else receives bytes, too. A run is taken whole before @tail of the state
  * moves; .watermark counts places.

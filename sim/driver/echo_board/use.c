@@ -254,20 +254,40 @@ static void train(int pulse)
 	close(fd);
 }
 
+static int open_clock(int pulse)
+{
+	struct litepulse_info info;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	return open_device("/dev/ptp", info.phc);
+}
+
+/* The clock of a file: see clock_getcpuclockid(3). */
+static clockid_t clock_of(int fd)
+{
+	return (~(clockid_t)fd << 3) | 3;
+}
+
+static long long clock_ns(int fd)
+{
+	struct timespec t;
+
+	CHECK(!clock_gettime(clock_of(fd), &t));
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
 static void phc(int pulse)
 {
 	struct litepulse_info info;
-	struct timespec before, after;
+	long long before;
 	int fd;
 
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
 	CHECK(info.abi == LITEPULSE_ABI && info.tick_num == 1000000000 && info.tick_den == 1 && info.phc >= 0);
-	fd = open_device("/dev/ptp", info.phc);
-	/* the clock of a file: see clock_getcpuclockid(3) */
-	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &before));
+	fd = open_clock(pulse);
+	before = clock_ns(fd);
 	usleep(20000);
-	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &after));
-	CHECK((after.tv_sec - before.tv_sec) * 1000000000ll + after.tv_nsec - before.tv_nsec >= 20000000);
+	CHECK(clock_ns(fd) - before >= 20000000);
 	close(fd);
 }
 
@@ -1225,7 +1245,7 @@ static void answer(void)
 		write_parameter("edge", "1");
 		usleep(50000);
 	}
-	CHECK(is("/sys/module/litepulse_echo/parameters/seen", "3"));
+	CHECK(known("loop") == 0 && is("/sys/module/litepulse_echo/parameters/seen", "3"));
 	CHECK(is("/sys/module/litepulse_echo/parameters/refused", none ? "0,1,2" : ""));
 	CHECK(known("launches") == (none ? 0 : 3));
 }
@@ -1294,6 +1314,61 @@ static void retry(int pulse)
 	write_parameter("edge", "1");
 	CHECK(poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 1000) == 1);
 	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_EDGE);
+	bytes(pulse);
+}
+
+/* What is started after the report of a reset goes on, though the board gets its last settings later. */
+static void again(int pulse)
+{
+	struct litepulse_launch launch = { .tag = 7, .data = 0x55 };
+	struct litepulse_event event;
+	struct litepulse_time now;
+	int fd = claim(pulse);
+
+	CHECK(fd >= 0 && !driver_enable(fd, 5, 6, LITEPULSE_DRIVER_ENABLE_ECHO, 300));
+	subscribe(pulse, 1 << LITEPULSE_KIND_APPLIED);
+	write_parameter("fail_echo", "1");
+	write_parameter("reset", "0");
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED);
+	close(fd);
+	fd = claim(pulse);
+	CHECK(fd >= 0 && !ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	launch.tick = now.tick + 6000000000ull;
+	CHECK(write(fd, &launch, sizeof(launch)) == sizeof(launch) && known("launches") == 1);
+	sleep(2);
+	write_parameter("fail_echo", "0");
+	sleep(2);
+	CHECK(known("launches") == 1 && known("echo") == 300);
+	CHECK(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 5000) == 1);
+	CHECK(read(fd, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_TX);
+	CHECK(event.tick == launch.tick && event.data >> 16 == launch.tag);
+	close(fd);
+	bytes(pulse);
+}
+
+/* A tick that was read just before a reset, and is used after it. */
+static void behind(int pulse)
+{
+	int tty = open_tty(), ptp = open_clock(pulse);
+	long long before, passed;
+	struct timespec now;
+	char byte;
+
+	/* So much greater than those since the reset. */
+	sleep(30);
+	write_parameter("reset_behind_time", "1");
+	CHECK(!tcflush(tty, TCIFLUSH));
+	sleep(2);
+	CHECK(write(tty, "x", 1) == 1 && poll(&(struct pollfd){ .fd = tty, .events = POLLIN }, 1, 5000) == 1);
+	CHECK(read(tty, &byte, 1) == 1 && byte == 'x');
+	sleep(30);
+	before = clock_ns(ptp);
+	write_parameter("reset_behind_time", "1");
+	CHECK(clock_gettime(clock_of(ptp), &now) == -1 && errno == ESTALE);
+	passed = clock_ns(ptp) - before;
+	CHECK(passed > 3000000000ll && passed < 6000000000ll);
+	close(ptp);
+	close(tty);
 	bytes(pulse);
 }
 
@@ -1851,6 +1926,30 @@ static void loop(void)
 	bytes(pulse);
 }
 
+/* The loopback that the tty was given, and which goes on when it is closed. */
+static void set_loop(int on)
+{
+	int tty = open_tty(), loop = 0x8000 /* TIOCM_LOOP */, lines;
+	struct termios settings;
+
+	/* Else the next open() would set the lines again. */
+	CHECK(!tcgetattr(tty, &settings));
+	settings.c_cflag &= ~HUPCL;
+	CHECK(!tcsetattr(tty, TCSANOW, &settings) && !ioctl(tty, on ? TIOCMBIS : TIOCMBIC, &loop));
+	CHECK(!ioctl(tty, TIOCMGET, &lines) && !(lines & loop) == !on);
+	close(tty);
+	usleep(300000);
+	CHECK(known("loop") == on);
+}
+
+/* Who had the line had it without: the tty has it again. */
+static void loop_is_back(void)
+{
+	usleep(300000);
+	CHECK(known("loop") == 1);
+	set_loop(0);
+}
+
 static void perout(int pulse)
 {
 	struct ptp_perout_request request = { .period = { .nsec = 100000000 } }, end = { 0 };
@@ -1864,7 +1963,7 @@ static void perout(int pulse)
 	CHECK(!ioctl(ptp, PTP_PEROUT_REQUEST, &request) && !ioctl(pulse, LITEPULSE_IOC_TRAIN, &before));
 	sleep(1);
 	write_parameter("unreachable", "1");
-	CHECK(syscall(SYS_clock_adjtime, (~(clockid_t)ptp << 3) | 3, &faster) >= 0);
+	CHECK(syscall(SYS_clock_adjtime, clock_of(ptp), &faster) >= 0);
 	write_parameter("unreachable", "0");
 	do {
 		usleep(100000);
@@ -2019,6 +2118,14 @@ struct packed {
 	uint32_t tail;
 };
 
+static void no_ring(int pulse)
+{
+	struct litepulse_ring wanted = { .events = 64 };
+
+	CHECK(ioctl(pulse, LITEPULSE_IOC_RING, &wanted) == -1 && errno == EOPNOTSUPP);
+	bytes(pulse);
+}
+
 /* So many bytes that follow each other by so many ticks; they are in the ring by the return. */
 static void receive_row(unsigned int count, unsigned int gap)
 {
@@ -2054,7 +2161,7 @@ static void take_run(struct packed *packed, unsigned int from, unsigned int coun
 		CHECK(LITEPULSE_RUN_DATA(byte) == from + i && (int)LITEPULSE_RUN_FLAGS(byte) == row_flags(from + i));
 		CHECK(LITEPULSE_RUN_TICKS(byte) == (i ? gap : 0));
 	}
-	packed->tail += (count + LITEPULSE_RUN_PER_EVENT - 1) / LITEPULSE_RUN_PER_EVENT;
+	packed->tail += LITEPULSE_RUN_PLACES(count);
 }
 
 static void take_one(struct packed *packed, unsigned int number)
@@ -2371,22 +2478,6 @@ static void page(void)
 	all(open_pulse());
 }
 
-static int open_clock(int pulse)
-{
-	struct litepulse_info info;
-
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
-	return open_device("/dev/ptp", info.phc);
-}
-
-static long long clock_ns(int fd)
-{
-	struct timespec t;
-
-	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &t));
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 /* Nothing comes for two seconds: longer than a reset takes to be noticed. */
 static int silent(int fd)
 {
@@ -2438,7 +2529,7 @@ static void both(void)
 	close(tty);
 	CHECK(read(pulse[1], &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RX && event.data == 'x');
 	before = clock_ns(clocks[0]);
-	CHECK(!clock_settime((~(clockid_t)clocks[1] << 3) | 3, &(struct timespec){ .tv_sec = 5 }));
+	CHECK(!clock_settime(clock_of(clocks[1]), &(struct timespec){ .tv_sec = 5 }));
 	was = clock_ns(clocks[1]);
 	CHECK(was >= 5000000000ll && was < 6000000000ll);
 	CHECK(clock_ns(clocks[0]) - before >= 0 && clock_ns(clocks[0]) - before < 1000000000ll);
@@ -2529,6 +2620,16 @@ int main(int count, char **words)
 		resume(pulse);
 	} else if (!strcmp(words[1], "retry")) {
 		retry(pulse);
+	} else if (!strcmp(words[1], "again")) {
+		again(pulse);
+	} else if (!strcmp(words[1], "behind")) {
+		behind(pulse);
+	} else if (!strcmp(words[1], "set-loop")) {
+		close(pulse);
+		set_loop(1);
+	} else if (!strcmp(words[1], "loop-is-back")) {
+		close(pulse);
+		loop_is_back();
 	} else if (!strcmp(words[1], "settings")) {
 		settings(pulse);
 	} else if (!strcmp(words[1], "breaks")) {
@@ -2589,6 +2690,8 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "ring")) {
 		close(pulse);
 		ring();
+	} else if (!strcmp(words[1], "no-ring")) {
+		no_ring(pulse);
 	} else if (!strcmp(words[1], "runs")) {
 		close(pulse);
 		runs();

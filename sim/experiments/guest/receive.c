@@ -155,7 +155,7 @@ static void case_ring(char **argv)
 			} else if (e->kind == LITEPULSE_KIND_RUN) {
 				check_run(&ring, e, tail);
 				size += e->data;
-				tail += (e->data + LITEPULSE_RUN_PER_EVENT - 1) / LITEPULSE_RUN_PER_EVENT;
+				tail += LITEPULSE_RUN_PLACES(e->data);
 			} else {
 				check_byte(e->tick, e->data);
 				size++;

@@ -14,7 +14,7 @@
  *   soon               the next frame has no time
  *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time, before and after that
  *   real=MS, tai=MS    the same by these of the kernel's clocks
- *   deadtty            opens the tty, which cannot start; ttybaud=N: of the tty that was opened
+ *   deadtty            opens the tty, which cannot start; ttybaud=N, ttybreak: of the tty that was opened
  *   settai=S           CLOCK_TAI is so many seconds ahead of CLOCK_REALTIME; shiftptp=S: sets the PTP clock forward
  *   stampsent          the socket that sends gets the times of its frames, and the frames: `sent ID HEX NS` and `own ID HEX NS` by
  *   sent               which prints them
@@ -357,6 +357,8 @@ int main(int count, char **words)
 			settings.c_cflag |= CREAD;
 			CHECK(!cfsetspeed(&settings, strtoul(value, NULL, 10)));
 			expect(tcsetattr(tty, TCSANOW, &settings));
+		} else if (!strcmp(step, "ttybreak")) {
+			expect(ioctl(tty, TIOCSBRK));
 		} else if (!strcmp(step, "deadtty")) {
 			tty = open("/dev/ttyPULSE0", O_RDWR | O_CLOEXEC | O_NOCTTY);
 			CHECK(tty >= 0);

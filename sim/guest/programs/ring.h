@@ -58,7 +58,7 @@ static inline void ring_take_byte(struct ring *ring, struct litepulse_ring_event
 	*event = (struct litepulse_ring_event) { .tick = ring->tick, .data = LITEPULSE_RUN_DATA(byte), .flags = LITEPULSE_RUN_FLAGS(byte),
 		.kind = LITEPULSE_KIND_RX, .source = LITEPULSE_SRC_RECEIVER };
 	if (!--ring->left)
-		__atomic_store_n(&ring->state->tail, (ring->at + LITEPULSE_RUN_PER_EVENT - 1) / LITEPULSE_RUN_PER_EVENT, __ATOMIC_RELEASE);
+		__atomic_store_n(&ring->state->tail, LITEPULSE_RUN_PLACES(ring->at), __ATOMIC_RELEASE);
 }
 
 /* The next event, if there is one; of a run the next byte. */
