@@ -3,7 +3,7 @@
  * A ring of events in memory that a program shares with the driver
  *
  * For rates at which copying costs more than all else: an event takes 16 bytes here and is written
- * once, into its place. Events are put in under litepulse.lock.
+ * once, into its place. Events are put in under litepulse.feed.lock.
  */
 #include <linux/gfp.h>
 #include <linux/log2.h>
