@@ -21,15 +21,15 @@
  *
  * Other modules: litepulse_uartbone.ko is a transport, litepulse_lin.ko is a consumer.
  *
- * Locks, outermost first:
+ * Locks, outermost first. What stands in a structure beside its lock is protected by it:
  *   litepulse.break_mutex  one break of tcsendbreak(), from its begin to its end
  *   litepulse.gone_sem     for reading: every call from user space that may touch the hardware,
  *                          between litepulse_board_enter() and litepulse_board_leave()
- *   litepulse.claim_mutex  who holds the claim; what changes output or clock comes one at a time,
+ *   litepulse.claim.mutex  who holds the claim; what changes output or clock comes one at a time,
  *                          between litepulse_board_begin_command() and _end_command()
- *   litepulse.setup_mutex  the settings that are made of what all sinks want
- *   litepulse.line_mutex   the line word is written by one at a time
- *   litepulse.lock         sinks and what they are given; interrupts off
+ *   litepulse.setup.mutex  the settings that are made of what all sinks want
+ *   litepulse.line.mutex   the line word is written by one at a time
+ *   litepulse.feed.lock    sinks and what they are given; interrupts off
  *   uart_port.lock         the tty
  *   the transport's own    innermost
  *
@@ -199,7 +199,7 @@ struct litepulse_platform_data {
 /* Shortest bit of a LIN slave in cycles of the core, which looks up its table within a bit. */
 #define LITEPULSE_LIN_BIT_CYCLES_MIN 64
 
-enum litepulse_answer {
+enum litepulse_answer_state {
 	LITEPULSE_ANSWER_NONE,
 	LITEPULSE_ANSWER_EXPECTED,
 	LITEPULSE_ANSWER_COME,
@@ -241,10 +241,10 @@ struct litepulse_take_ops {
 /**
  * struct litepulse_port_ops - the tty, for what is below it. It owns profile 0 and the de pin
  *
- * All but @room and @sysrq are called under claim_mutex, and sleep.
+ * All but @room and @sysrq are called under claim.mutex, and sleep.
  *
  * @room: LITEPULSE_WANT_TRANSMIT or _DRAINED has come. Any context but with uart_port.lock held
- * @sysrq: litepulse.sysrq was set. Any context, no lock held
+ * @sysrq: litepulse.feed.sysrq was set. Any context, no lock held
  * @set_driver_enable: LITEPULSE_CFG_DRIVER_ENABLE, lead and lag of the de pin, and
  *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
  *	change while a train runs, or an error of the transport: then the board has, or gets back,
@@ -288,9 +288,187 @@ struct litepulse_profile_settings {
 };
 
 /**
+ * struct litepulse_feed - sinks, and what they are given
+ * @lock: interrupts off
+ * @sinks: struct litepulse_sink
+ * @sink_count: of them; also read without the lock
+ * @limited_sinks: number of those that are limited
+ * @only_sink: takes the records of a stream as they are; NULL: none does
+ * @readers: struct litepulse_reader
+ * @events: of the event stream
+ * @bytes: of the receive stream
+ * @restarts: resets of the board
+ * @want_ns: a sink wants times that are reckoned from the host's clock
+ * @phc_ns: what the PTP clock showed at the tick of an event, ns; NULL: there is no such clock
+ * @listened_to: a sink wants anything
+ * @sysrq: a request to the kernel was received, for litepulse.port_ops
+ */
+struct litepulse_feed {
+	spinlock_t lock; /* what follows */
+	struct list_head sinks;
+	unsigned int sink_count;
+	unsigned int limited_sinks;
+	struct litepulse_sink *only_sink[LITEPULSE_STREAMS];
+	struct list_head readers;
+	struct litepulse_sequence events;
+	struct litepulse_sequence bytes;
+	u64 restarts;
+	bool want_ns;
+	u64 (*phc_ns)(struct litepulse *lp, u64 tick);
+	bool listened_to;
+	bool sysrq;
+};
+
+/**
+ * struct litepulse_ingest - the way from the transport to the sinks; litepulse.feed.lock
+ * @epoch: number of resets since which ticks count from 0 again
+ * @taken: number of records that the transport has handed over
+ * @records: of one stream, decoded and then delivered; on the stack each call would clear them
+ */
+struct litepulse_ingest {
+	unsigned int epoch;
+	u64 taken[LITEPULSE_STREAMS];
+	struct litepulse_record records[LITEPULSE_RECORDS_AT_ONCE * LITEPULSE_RECORDS_PER_EVENT];
+};
+
+/**
+ * struct litepulse_answer - the train's answer to its latest command; litepulse.feed.lock
+ * @record: it
+ * @state: whether it has come
+ * @since: the command was given after this tick
+ * @stop: the command was a stop
+ * @wait: for it
+ */
+struct litepulse_answer {
+	struct litepulse_record record;
+	enum litepulse_answer_state state;
+	u64 since;
+	bool stop;
+	wait_queue_head_t wait;
+};
+
+/**
+ * struct litepulse_queue - room in the queue of launches
+ * @wait: for it
+ * @full: the queue was full, and no room was reported since; no lock
+ */
+struct litepulse_queue {
+	wait_queue_head_t wait;
+	bool full;
+};
+
+/**
+ * struct litepulse_clock - whether the board's clock goes on; litepulse.feed.lock
+ * @reading: the latest one, if the board has power of its own
+ * @breaks: how often the ticks since the one before did not fit the time
+ */
+struct litepulse_clock {
+	struct litepulse_reading reading;
+	unsigned int breaks;
+};
+
+/**
+ * struct litepulse_setup - the settings that are made of what all sinks want
+ * @mutex: theirs
+ * @filter: FILTER as it was written last
+ * @responder_listens: to bytes or breaks: the receiver is on for it
+ * @unmoderated: number of those who wait for an answer
+ * @moderation: what the transport was told last
+ * @interrupts_max: so many interrupts a second are taken as they come, about. A transport that has
+ *	none does not care. Read without the mutex, too
+ * @receive_spare: received bytes for which the board has room when it interrupts
+ */
+struct litepulse_setup {
+	struct mutex mutex; /* what follows */
+	u32 filter;
+	bool responder_listens;
+	unsigned int unmoderated;
+	struct litepulse_moderation moderation[LITEPULSE_STREAMS];
+	unsigned int interrupts_max;
+	unsigned int receive_spare;
+};
+
+/**
+ * struct litepulse_line - the line word
+ * @lock: its own, as the tty changes @word under uart_port.lock
+ * @mutex: around writing it, if the transport sleeps
+ * @word: LITEPULSE_CFG_LINE
+ * @error: of writing it last; no lock
+ * @work: writes it, if the transport sleeps
+ */
+struct litepulse_line {
+	spinlock_t lock; /* @word */
+	struct mutex mutex; /* around writing @word */
+	u32 word;
+	int error;
+	struct work_struct work;
+};
+
+/**
+ * struct litepulse_claim_state - who may launch, and what the board was told to do
+ * @mutex: lets the claim's commands in one at a time
+ * @claimant: who holds it; NULL: nobody
+ * @profiles_set: those whose settings are known, but for the tty's; bit: number
+ * @profiles_inverted: those of them
+ * @profiles_found: others may be set, too: the board was found with kept output
+ * @profiles: their settings
+ * @uses: of the claim's own output; the trigger: litepulse.setup.mutex
+ * @kept_uses: of what earlier claims have kept; likewise. Its profiles are read without the mutex,
+ *	too
+ * @kept: SESSION is to say that output goes on without us
+ * @unwatched: SESSION says that the board does not watch for us: nothing runs
+ * @pledge_unknown: what SESSION says is not known: writing it failed
+ * @unstopped: output of an earlier claim is to be stopped: it could not, or a reset
+ * @train: the latest one; period 0: none was started by us
+ * @last_launch: tick of the latest launch queued: the next must not be earlier
+ * @lin_answers: a bit for each identifier whose entry may answer
+ */
+struct litepulse_claim_state {
+	struct mutex mutex; /* what follows */
+	struct litepulse_claimant *claimant;
+	u8 profiles_set, profiles_inverted;
+	bool profiles_found;
+	struct litepulse_profile_settings profiles[LITEPULSE_PROFILES];
+	struct litepulse_uses uses;
+	struct litepulse_uses kept_uses;
+	bool kept;
+	bool unwatched;
+	bool pledge_unknown;
+	bool unstopped;
+	struct litepulse_train train;
+	u64 last_launch;
+	u64 lin_answers;
+};
+
+/**
+ * struct litepulse_restart - what the board lacks of what the driver wants of it
+ * @doubts: how often a setting may not have arrived
+ * @settled: @doubts when all settings were written last; litepulse.claim.mutex, as all that
+ *	follows
+ * @pending: the board was reset, and lacks settings since
+ * @ticks_go_on: it was its watchdog only: it lacks nothing but output
+ * @breaks_known: of litepulse.clock.breaks: there was no reset since
+ * @unreported: and the sinks do not know of it yet
+ * @failing: the latest attempt failed, which the log says
+ * @watch_work: notices a reset while nothing comes
+ * @work: writes all settings, again and again until that has succeeded
+ */
+struct litepulse_restart {
+	atomic_t doubts;
+	int settled;
+	bool pending;
+	bool ticks_go_on;
+	unsigned int breaks_known;
+	bool unreported;
+	bool failing;
+	struct delayed_work watch_work;
+	struct work_struct work;
+};
+
+/**
  * struct litepulse - one core
  *
- * Constant after probe:
+ * Constant after probe, but for @transmit_low:
  * @dev: the platform device; not after gone
  * @id: N of /dev/litepulseN and /dev/ttyPULSEN
  * @ops: transport
@@ -308,10 +486,15 @@ struct litepulse_profile_settings {
  * @samples: ticks per cycle
  * @inputs: capture inputs
  * @event_depth: events the board holds; @receive_depth, @transmit_depth, @launch_depth likewise
- * @receive_spare: received bytes for which it has room when it interrupts; setup_mutex
  * @lin_entries: identifiers below it can have an answer; 0: the core is no LIN slave
  * @transmit_low: LITEPULSE_WANT_TRANSMIT comes when at most so many bytes wait; of a transport that
  *	sleeps the tty changes it with its bit rate
+ *
+ * @memory: bytes of FIFOs and rings of all files
+ * @gone_sem: written: nobody is in a call any more, and whoever comes sees @gone
+ * @session: SESSION as the board had it last; litepulse.feed.lock
+ * @break_mutex: breaks of tcsendbreak() come one after the other
+ * @lin: for the driver in litepulse_lin.ko
  */
 struct litepulse {
 	struct device *dev;
@@ -332,109 +515,32 @@ struct litepulse {
 	unsigned int inputs;
 	unsigned int event_depth;
 	unsigned int receive_depth;
-	unsigned int receive_spare;
 	unsigned int transmit_depth;
 	unsigned int transmit_low;
 	unsigned int launch_depth;
 	unsigned int lin_entries;
 
 	struct kref ref;
-	atomic_long_t memory; /* bytes of FIFOs and rings of all files */
-	/* Written: nobody is in a call any more, and whoever comes sees @gone. */
+	atomic_long_t memory;
 	struct rw_semaphore gone_sem;
 	bool gone;
 
-	/* Protects what follows, up to the next comment. */
-	spinlock_t lock;
-	struct list_head sinks;
-	unsigned int sink_count; /* of them; also read without the lock */
-	unsigned int limited_sinks; /* number of those that are limited */
-	/* Takes the records of a stream as they are; NULL: none does. */
-	struct litepulse_sink *only_sink[LITEPULSE_STREAMS];
-	struct list_head readers; /* struct litepulse_reader */
-	struct litepulse_sequence events;
-	struct litepulse_sequence bytes;
-	unsigned int epoch; /* number of resets since which ticks count from 0 again */
-	u64 taken[LITEPULSE_STREAMS]; /* number of records that the transport has handed over */
-	/* Of one stream, decoded and then delivered; on the stack each call would clear them. */
-	struct litepulse_record records[LITEPULSE_RECORDS_AT_ONCE * LITEPULSE_RECORDS_PER_EVENT];
-	u64 restarts;
-	struct litepulse_reading reading; /* the latest one of the board's clock, if @keeps */
-	unsigned int breaks; /* how often the ticks since the one before did not fit the time */
+	struct litepulse_feed feed;
+	struct litepulse_ingest ingest;
+	struct litepulse_answer answer;
+	struct litepulse_queue queue;
+	struct litepulse_clock clock;
 	u16 session;
-	bool want_ns; /* a sink wants times that are reckoned from the host's clock */
-	/* What the PTP clock showed at the tick of an event, ns; NULL: there is no such clock. */
-	u64 (*phc_ns)(struct litepulse *lp, u64 tick);
-	bool listened_to; /* a sink wants anything */
-	bool sysrq; /* a request to the kernel was received, for @port_ops */
-	struct litepulse_record answer; /* the train's answer to its latest command */
-	enum litepulse_answer answer_state;
-	u64 answer_since; /* the command was given after this tick */
-	bool answer_stop; /* the command was a stop */
-	wait_queue_head_t answer_wait;
-	wait_queue_head_t launch_wait; /* for room in the queue of launches */
-	bool launch_full; /* the queue was full, and no room was reported since; no lock */
-
-	/* For the settings that are made of what all sinks want. */
-	struct mutex setup_mutex;
-	u32 filter; /* FILTER as it was written last; setup_mutex */
-	bool responder_listens; /* to bytes or breaks: the receiver is on for it; setup_mutex */
-	unsigned int unmoderated; /* number of those who wait for an answer; setup_mutex */
-	/* What the transport was told last; setup_mutex. */
-	struct litepulse_moderation moderation[LITEPULSE_STREAMS];
-	/*
-	 * So many interrupts a second are taken as they come, about. A transport that has none does
-	 * not care. Written with setup_mutex held, read without.
-	 */
-	unsigned int interrupts_max;
-
-	/* The line word. Its own lock, as the tty changes it under uart_port.lock. */
-	spinlock_t line_lock;
-	struct mutex line_mutex; /* around writing it, if the transport sleeps */
-	u32 line;
-	int line_error; /* of writing it last; no lock */
-	struct work_struct line_work; /* writes it, if the transport sleeps */
-
-	struct mutex break_mutex; /* breaks of tcsendbreak() come one after the other */
-
-	/* Protects what follows, up to @lin_answers; lets the claim's commands in one at a time. */
-	struct mutex claim_mutex;
-	struct litepulse_claimant *claimant;
-	/* Of the profiles whose settings are known, but for the tty's; bit: number. */
-	u8 profiles_set, profiles_inverted;
-	bool profiles_found; /* others may be set, too: the board was found with kept output */
-	struct litepulse_profile_settings profiles[LITEPULSE_PROFILES];
-	/* The triggers are protected by setup_mutex. */
-	struct litepulse_uses uses; /* of the claim's own output */
-	/* Of what earlier claims have kept. Its profiles are read without the mutex, too. */
-	struct litepulse_uses kept_uses;
-	bool kept; /* SESSION is to say that output goes on without us */
-	bool unwatched; /* SESSION says that the board does not watch for us: nothing runs */
-	bool pledge_unknown; /* what SESSION says is not known: writing it failed */
-	bool unstopped; /* output of an earlier claim is to be stopped: it could not, or a reset */
-	struct litepulse_train train; /* the latest one; period 0: none was started by us */
-	u64 last_launch; /* tick of the latest launch queued: the next must not be earlier */
-	u64 lin_answers; /* a bit for each identifier whose entry may answer */
-
-	/*
-	 * The board has what the driver wants of it unless one of these says otherwise; then
-	 * restart_work writes all of it, again and again until that has succeeded.
-	 */
-	atomic_t doubts; /* how often a setting may not have arrived */
-	int settled; /* @doubts when all settings were written last; claim_mutex */
-	bool restarting; /* the board was reset, and lacks settings since; claim_mutex */
-	bool ticks_go_on; /* it was its watchdog only: it lacks nothing but output; claim_mutex */
-	unsigned int breaks_known; /* of @breaks: there was no reset since; claim_mutex */
-	bool unreported; /* and the sinks do not know of it yet; claim_mutex */
-	bool failing; /* the latest attempt failed, which the log says; claim_mutex */
-
-	struct delayed_work watch_work; /* notices a reset while nothing comes */
-	struct work_struct restart_work;
+	struct litepulse_setup setup;
+	struct litepulse_line line;
+	struct mutex break_mutex; /* one break at a time */
+	struct litepulse_claim_state claim;
+	struct litepulse_restart restart;
 
 	struct litepulse_chardev *chardev;
 	struct litepulse_tty *tty;
 	struct litepulse_ptp *ptp;
-	struct platform_device *lin; /* for the driver in litepulse_lin.ko */
+	struct platform_device *lin;
 	struct dentry *debugfs;
 };
 
@@ -455,7 +561,7 @@ static inline void litepulse_take_bytes(struct litepulse *lp, const struct litep
 /* How many records may be delivered with interrupts off, as each goes to all sinks: 1 to @most. */
 static inline unsigned int litepulse_records_at_once(const struct litepulse *lp, unsigned int most)
 {
-	const unsigned int sinks = READ_ONCE(lp->sink_count);
+	const unsigned int sinks = READ_ONCE(lp->feed.sink_count);
 
 	/* A division takes long. */
 	if (likely(sinks <= 1))

@@ -122,7 +122,7 @@ int litepulse_board_begin_command(struct litepulse *lp)
 
 	if (error)
 		return error;
-	error = mutex_lock_killable(&lp->claim_mutex);
+	error = mutex_lock_killable(&lp->claim.mutex);
 	if (error)
 		litepulse_board_leave(lp);
 	return error;
@@ -134,7 +134,7 @@ int litepulse_board_begin_command(struct litepulse *lp)
  */
 void litepulse_board_end_command(struct litepulse *lp)
 {
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	litepulse_board_leave(lp);
 }
 
@@ -206,17 +206,18 @@ static int litepulse_board_read(struct litepulse *lp, struct litepulse_reading *
 						   litepulse_board_read_after, reading };
 	unsigned long flags;
 	int error = lp->ops->time(lp->context, &reading->tick, &stamper);
+	struct litepulse_clock *clock = &lp->clock;
 
 	if (error)
 		return error;
-	spin_lock_irqsave(&lp->lock, flags);
+	spin_lock_irqsave(&lp->feed.lock, flags);
 	/* Else the other reader saw what we see. */
-	if (reading->before >= lp->reading.after) {
-		if (lp->reading.after && !litepulse_board_went_on(lp, &lp->reading, reading))
-			WRITE_ONCE(lp->breaks, lp->breaks + 1);
-		lp->reading = *reading;
+	if (reading->before >= clock->reading.after) {
+		if (clock->reading.after && !litepulse_board_went_on(lp, &clock->reading, reading))
+			WRITE_ONCE(clock->breaks, clock->breaks + 1);
+		clock->reading = *reading;
 	}
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 	return 0;
 }
 
@@ -332,16 +333,16 @@ int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
  */
 void litepulse_board_doubt(struct litepulse *lp)
 {
-	atomic_inc(&lp->doubts);
+	atomic_inc(&lp->restart.doubts);
 }
 
 /* One at a time, so that no older word comes after a newer one. */
 static int litepulse_board_put_line(struct litepulse *lp)
 {
-	struct litepulse_word word = { LITEPULSE_CFG_LINE, READ_ONCE(lp->line) };
+	struct litepulse_word word = { LITEPULSE_CFG_LINE, READ_ONCE(lp->line.word) };
 	int error = litepulse_board_configure(lp, &word, 1);
 
-	WRITE_ONCE(lp->line_error, error);
+	WRITE_ONCE(lp->line.error, error);
 	if (error)
 		litepulse_board_doubt(lp);
 	return error;
@@ -358,21 +359,21 @@ int litepulse_board_write_line(struct litepulse *lp)
 	int error;
 
 	if (lp->ops->sleeps) {
-		mutex_lock(&lp->line_mutex);
+		mutex_lock(&lp->line.mutex);
 		error = litepulse_board_put_line(lp);
-		mutex_unlock(&lp->line_mutex);
+		mutex_unlock(&lp->line.mutex);
 	} else {
-		spin_lock_irq(&lp->line_lock);
+		spin_lock_irq(&lp->line.lock);
 		error = litepulse_board_put_line(lp);
-		spin_unlock_irq(&lp->line_lock);
+		spin_unlock_irq(&lp->line.lock);
 	}
 	return error;
 }
 
 static void litepulse_board_line_work(struct work_struct *work)
 {
-	/* litepulse.line_error has the error for litepulse_board_flush_line(). */
-	(void)litepulse_board_write_line(container_of(work, struct litepulse, line_work));
+	/* litepulse.line.error has the error for litepulse_board_flush_line(). */
+	(void)litepulse_board_write_line(container_of(work, struct litepulse, line.work));
 }
 
 /**
@@ -386,16 +387,16 @@ void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
 	unsigned long flags;
 	u32 line;
 
-	spin_lock_irqsave(&lp->line_lock, flags);
-	line = (lp->line & ~mask) | bits;
-	if (line != lp->line) {
-		WRITE_ONCE(lp->line, line);
+	spin_lock_irqsave(&lp->line.lock, flags);
+	line = (lp->line.word & ~mask) | bits;
+	if (line != lp->line.word) {
+		WRITE_ONCE(lp->line.word, line);
 		if (lp->ops->sleeps)
-			queue_work(litepulse_board_workers, &lp->line_work);
-		else /* litepulse.line_error has the error for litepulse_board_flush_line(). */
+			queue_work(litepulse_board_workers, &lp->line.work);
+		else /* litepulse.line.error has the error for litepulse_board_flush_line(). */
 			(void)litepulse_board_put_line(lp);
 	}
-	spin_unlock_irqrestore(&lp->line_lock, flags);
+	spin_unlock_irqrestore(&lp->line.lock, flags);
 }
 
 /**
@@ -407,8 +408,8 @@ void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
 int litepulse_board_flush_line(struct litepulse *lp)
 {
 	if (lp->ops->sleeps)
-		flush_work(&lp->line_work);
-	return READ_ONCE(lp->line_error);
+		flush_work(&lp->line.work);
+	return READ_ONCE(lp->line.error);
 }
 
 /**
@@ -439,7 +440,7 @@ int litepulse_board_set_profile(struct litepulse *lp, unsigned int index, u32 fo
 
 /**
  * litepulse_board_write_session - names the board, and says what it does when it hears nothing
- * @lp: device, whose claim_mutex is held unless nobody else knows it yet
+ * @lp: device, whose claim.mutex is held unless nobody else knows it yet
  * @keep: its output goes on then
  * @watched: it stops its output then, unless @keep; else it does not watch
  *
@@ -454,15 +455,15 @@ int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched)
 		word |= FIELD_PREP(LITEPULSE_CSR_SESSION_KEEP_MASK, keep) |
 			FIELD_PREP(LITEPULSE_CSR_SESSION_LIMIT_MASK,
 				   watched ? lp->watch_limit : 0);
-	lp->pledge_unknown = true;
+	lp->claim.pledge_unknown = true;
 	error = lp->ops->write_csr(lp->context, LITEPULSE_CSR_SESSION, word);
 	if (error) {
 		litepulse_board_doubt(lp);
 		return error;
 	}
-	lp->pledge_unknown = false;
-	lp->kept = keep;
-	lp->unwatched = !watched;
+	lp->claim.pledge_unknown = false;
+	lp->claim.kept = keep;
+	lp->claim.unwatched = !watched;
 	return 0;
 }
 
@@ -491,7 +492,7 @@ int litepulse_board_name_session(struct litepulse *lp)
 
 /**
  * litepulse_board_pledge - as litepulse_board_write_session(), if that is a change
- * @lp: device, whose claim_mutex is held unless nobody else knows it yet
+ * @lp: device, whose claim.mutex is held unless nobody else knows it yet
  * @keep: its output goes on when we have been silent for LITEPULSE_WATCHDOG_SECONDS
  * @watched: it stops its output then, unless @keep; false: nothing runs that would have to stop
  *
@@ -502,14 +503,13 @@ int litepulse_board_name_session(struct litepulse *lp)
  */
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 {
-	const bool kept = lp->kept, unwatched = lp->unwatched;
-	const bool watching = lp->pledge_unknown || !(kept || unwatched);
+	const bool kept = lp->claim.kept, unwatched = lp->claim.unwatched;
+	const bool watching = lp->claim.pledge_unknown || !(kept || unwatched);
 	struct litepulse_reading before, after;
 	bool late;
 	int error;
 
-	if (!lp->keeps ||
-	    (!lp->pledge_unknown && keep == lp->kept && watched == !lp->unwatched))
+	if (!lp->keeps || (!lp->claim.pledge_unknown && keep == kept && watched == !unwatched))
 		return 0;
 	/*
 	 * A board that was reset, or whose watchdog has fired, must not get its old name back.
@@ -529,9 +529,9 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 	}
 	if (error) {
 		/* What the board has is not known for certain. */
-		lp->pledge_unknown = true;
-		lp->kept = kept;
-		lp->unwatched = unwatched;
+		lp->claim.pledge_unknown = true;
+		lp->claim.kept = kept;
+		lp->claim.unwatched = unwatched;
 		litepulse_board_doubt(lp);
 	}
 	return error;
@@ -544,7 +544,7 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 void litepulse_board_schedule_restart(struct litepulse *lp)
 {
 	/* It must not touch a port that is suspended. */
-	queue_work(lp->ops->sleeps ? system_freezable_wq : system_wq, &lp->restart_work);
+	queue_work(lp->ops->sleeps ? system_freezable_wq : system_wq, &lp->restart.work);
 }
 
 /**
@@ -575,7 +575,7 @@ int litepulse_board_check_session(struct litepulse *lp)
  */
 int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant *claimant)
 {
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	return claimant->stale ? -ESTALE : litepulse_board_check_session(lp);
 }
 
@@ -615,7 +615,7 @@ int litepulse_board_identify(struct litepulse *lp)
 	lp->inputs = FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_INPUTS_MASK, geometry);
 	lp->event_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_EVENT_DEPTH_MASK, geometry);
 	lp->receive_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_RECEIVE_DEPTH_MASK, geometry);
-	lp->receive_spare = lp->receive_depth / 2;
+	lp->setup.receive_spare = lp->receive_depth / 2;
 	lp->transmit_depth = 1
 		<< FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_MASK, geometry);
 	lp->transmit_low = lp->transmit_depth / 16;
@@ -625,7 +625,7 @@ int litepulse_board_identify(struct litepulse *lp)
 			<< FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_LIN_DEPTH_MASK, geometry));
 	/* Whatever used the board before us may have left any. */
 	if (lp->lin_entries)
-		lp->lin_answers = GENMASK_ULL(lp->lin_entries - 1, 0);
+		lp->claim.lin_answers = GENMASK_ULL(lp->lin_entries - 1, 0);
 	lp->simulated = geometry & LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
 	if (!lp->samples || (lp->inputs + 1) * lp->samples > 16 || lp->event_depth < 2 ||
 	    lp->receive_depth < 2 || lp->transmit_depth < 2)
@@ -713,32 +713,32 @@ static int litepulse_board_find_uses(struct litepulse *lp, u32 status)
 				     ARRAY_SIZE(words)) ?:
 		lp->ops->read_config(lp->context, LITEPULSE_CFG_TRAIN_LAUNCH, &train, 1);
 	if (!error && status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK)
-		error = litepulse_board_find_responder(lp, &lp->kept_uses);
+		error = litepulse_board_find_responder(lp, &lp->claim.kept_uses);
 	if (error)
 		return error;
 	/* The line rests at the level of profile 0, which the tty never inverts. */
 	if (words[0] & LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK)
 		inverted = BIT(0);
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
-		lp->kept_uses.train = inverted |
+		lp->claim.kept_uses.train = inverted |
 			BIT(FIELD_GET(LITEPULSE_CFG_TRAIN_LAUNCH_PROFILE_MASK, train));
-	if (lp->kept_uses.responder)
-		lp->kept_uses.responder |= inverted;
-	uses = lp->kept_uses.train | lp->kept_uses.responder;
+	if (lp->claim.kept_uses.responder)
+		lp->claim.kept_uses.responder |= inverted;
+	uses = lp->claim.kept_uses.train | lp->claim.kept_uses.responder;
 	if (!(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
-		lp->kept_uses.queue = GENMASK(LITEPULSE_PROFILES - 1, 0);
+		lp->claim.kept_uses.queue = GENMASK(LITEPULSE_PROFILES - 1, 0);
 	/* Of the others it is not known whether the words are from before a reset. */
-	lp->profiles_set = uses & ~BIT(0);
-	lp->profiles_found = true;
+	lp->claim.profiles_set = uses & ~BIT(0);
+	lp->claim.profiles_found = true;
 	for (i = 0; i < LITEPULSE_PROFILES; i++) {
 		format = words[2 * i];
-		lp->profiles[i] = (struct litepulse_profile_settings){
+		lp->claim.profiles[i] = (struct litepulse_profile_settings){
 			.format = format & ~LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK,
 			.period = (u64)FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK,
 						 format) << 32 | words[2 * i + 1],
 		};
 		if (i && format & LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK)
-			lp->profiles_inverted |= BIT(i);
+			lp->claim.profiles_inverted |= BIT(i);
 	}
 	return 0;
 }
@@ -769,14 +769,14 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 	if (!*kept)
 		return 0;
 	/* It may listen; what for cannot be read. */
-	lp->responder_listens = words[ARRAY_SIZE(words) - 1] &
+	lp->setup.responder_listens = words[ARRAY_SIZE(words) - 1] &
 		LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
 	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_LINE, &word, 1);
 	if (error)
 		return error;
-	lp->line = word & (LITEPULSE_LINE_REST | LITEPULSE_CFG_LINE_LOOPBACK_MASK);
-	if (lp->responder_listens)
-		lp->line |= LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
+	lp->line.word = word & (LITEPULSE_LINE_REST | LITEPULSE_CFG_LINE_LOOPBACK_MASK);
+	if (lp->setup.responder_listens)
+		lp->line.word |= LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
 	return litepulse_board_find_uses(lp, words[ARRAY_SIZE(words) - 1]);
 }
 
@@ -785,8 +785,8 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
  * @dev: its platform device
  * @transport: its transport
  *
- * The caller initializes what belongs to layers above: @take, @port_ops, @watch_work and
- * @restart_work.
+ * The caller initializes what belongs to layers above: @take, @port_ops, @restart.watch_work and
+ * @restart.work.
  *
  * Return: the board, -ENOMEM, or -ENODEV if there are too many, which the log has.
  */
@@ -820,16 +820,16 @@ struct litepulse *litepulse_board_create(struct device *dev,
 	lp->keeps = transport->keeps;
 	kref_init(&lp->ref);
 	init_rwsem(&lp->gone_sem);
-	spin_lock_init(&lp->lock);
-	INIT_LIST_HEAD(&lp->sinks);
-	INIT_LIST_HEAD(&lp->readers);
-	init_waitqueue_head(&lp->answer_wait);
-	init_waitqueue_head(&lp->launch_wait);
-	mutex_init(&lp->setup_mutex);
-	spin_lock_init(&lp->line_lock);
-	mutex_init(&lp->line_mutex);
-	INIT_WORK(&lp->line_work, litepulse_board_line_work);
-	mutex_init(&lp->claim_mutex);
+	spin_lock_init(&lp->feed.lock);
+	INIT_LIST_HEAD(&lp->feed.sinks);
+	INIT_LIST_HEAD(&lp->feed.readers);
+	init_waitqueue_head(&lp->answer.wait);
+	init_waitqueue_head(&lp->queue.wait);
+	mutex_init(&lp->setup.mutex);
+	spin_lock_init(&lp->line.lock);
+	mutex_init(&lp->line.mutex);
+	INIT_WORK(&lp->line.work, litepulse_board_line_work);
+	mutex_init(&lp->claim.mutex);
 	mutex_init(&lp->break_mutex);
 	return lp;
 }

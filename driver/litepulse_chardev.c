@@ -131,12 +131,12 @@ static int litepulse_chardev_train(struct litepulse_reader *reader,
 				   union litepulse_chardev_argument *argument)
 {
 	struct litepulse *lp = reader->lp;
-	int error = mutex_lock_killable(&lp->claim_mutex);
+	int error = mutex_lock_killable(&lp->claim.mutex);
 
 	if (error)
 		return error;
 	error = litepulse_output_train_get(lp, &argument->train);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	return error;
 }
 
@@ -186,7 +186,7 @@ static int litepulse_chardev_claimed(union litepulse_chardev_argument *argument,
 	return error;
 }
 
-/* --- ioctls of a claim's file: claim_mutex is held, too --- */
+/* --- ioctls of a claim's file: claim.mutex is held, too --- */
 
 static int litepulse_chardev_keep(struct litepulse_reader *reader,
 				  union litepulse_chardev_argument *argument)

@@ -36,11 +36,11 @@ struct litepulse_claim_file {
  */
 static bool litepulse_claim_file_has_room(struct litepulse *lp)
 {
-	if (READ_ONCE(lp->launch_full) && !litepulse_board_enter(lp)) {
+	if (READ_ONCE(lp->queue.full) && !litepulse_board_enter(lp)) {
 		lp->ops->want(lp->context, LITEPULSE_WANT_LAUNCH, LITEPULSE_WANT_LAUNCH);
 		litepulse_board_leave(lp);
 	}
-	return !READ_ONCE(lp->launch_full) || READ_ONCE(lp->gone);
+	return !READ_ONCE(lp->queue.full) || READ_ONCE(lp->gone);
 }
 
 /* Waits until the queue may have room, or a second: the board may not answer any more. */
@@ -52,12 +52,12 @@ static int litepulse_claim_file_wait_for_room(struct litepulse_reader *reader)
 
 	if (litepulse_claim_file_has_room(lp) || READ_ONCE(claimant->stale))
 		return 0;
-	left = wait_event_interruptible_timeout(lp->launch_wait,
-						!READ_ONCE(lp->launch_full) ||
+	left = wait_event_interruptible_timeout(lp->queue.wait,
+						!READ_ONCE(lp->queue.full) ||
 						READ_ONCE(lp->gone) ||
 						READ_ONCE(claimant->stale), HZ);
 	if (!left)
-		WRITE_ONCE(lp->launch_full, false);
+		WRITE_ONCE(lp->queue.full, false);
 	return min(left, 0L);
 }
 
@@ -107,7 +107,7 @@ __poll_t litepulse_claim_file_poll(struct file *file, poll_table *wait)
 	struct litepulse *lp = reader->lp;
 	__poll_t mask = litepulse_reader_poll(file, wait);
 
-	poll_wait(file, &lp->launch_wait, wait);
+	poll_wait(file, &lp->queue.wait, wait);
 	if (poll_requested_events(wait) & (EPOLLOUT | EPOLLWRNORM) &&
 	    litepulse_claim_file_has_room(lp))
 		mask |= EPOLLOUT | EPOLLWRNORM;
@@ -124,9 +124,9 @@ static void litepulse_claim_file_end(struct litepulse_claim_file *claim)
 {
 	struct litepulse *lp = claim->reader.lp;
 
-	mutex_lock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
 	litepulse_output_unclaim(lp, &claim->claimant);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 }
 
 int litepulse_claim_file_release(struct inode *inode, struct file *file)
@@ -147,12 +147,12 @@ int litepulse_claim_file_release(struct inode *inode, struct file *file)
 static int litepulse_claim_file_add(struct litepulse_claim_file *claim)
 {
 	struct litepulse *lp = claim->reader.lp;
-	int error = mutex_lock_killable(&lp->claim_mutex);
+	int error = mutex_lock_killable(&lp->claim.mutex);
 
 	if (error)
 		return error;
 	error = litepulse_output_claim(lp, &claim->claimant);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	if (error)
 		return error;
 	error = litepulse_reader_add(&claim->reader);

@@ -80,10 +80,10 @@ EXPORT_SYMBOL_NS_GPL(litepulse_consumer_claim, LITEPULSE_NAMESPACE);
 void litepulse_consumer_release(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
 	down_read(&lp->gone_sem);
-	mutex_lock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
 	litepulse_output_unclaim(lp, claimant);
 	litepulse_tty_take_back(lp);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	up_read(&lp->gone_sem);
 }
 EXPORT_SYMBOL_NS_GPL(litepulse_consumer_release, LITEPULSE_NAMESPACE);
@@ -273,9 +273,9 @@ int litepulse_consumer_seen(struct litepulse *lp, u64 *tick)
 	error = litepulse_board_enter(lp);
 	if (error)
 		return error;
-	spin_lock_irqsave(&lp->lock, flags);
-	*tick = min(lp->events.tick, lp->bytes.tick);
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_lock_irqsave(&lp->feed.lock, flags);
+	*tick = min(lp->feed.events.tick, lp->feed.bytes.tick);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 	litepulse_board_leave(lp);
 	return 0;
 }

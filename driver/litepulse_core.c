@@ -31,16 +31,17 @@
 /* Whether the name that the board has is not the one that we gave it. 0 or an error. */
 static int litepulse_core_was_reset(struct litepulse *lp, bool *reset)
 {
-	const unsigned int breaks = READ_ONCE(lp->breaks);
+	const unsigned int breaks = READ_ONCE(lp->clock.breaks);
 	u32 session;
 	int error = litepulse_board_read_csr(lp, LITEPULSE_CSR_SESSION, &session);
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (error)
 		return error;
 	*reset = FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, session) != lp->session;
 	/* A wrong tick, or this machine's clock stood still. */
 	if (!*reset)
-		lp->breaks_known = breaks;
+		lp->restart.breaks_known = breaks;
 	return 0;
 }
 
@@ -51,11 +52,12 @@ static int litepulse_core_ticks_go_on(struct litepulse *lp, bool *go_on)
 	u64 tick;
 	int error = litepulse_board_now(lp, &tick);
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (error)
 		return error;
-	breaks = READ_ONCE(lp->breaks);
-	*go_on = lp->keeps && breaks == lp->breaks_known;
-	lp->breaks_known = breaks;
+	breaks = READ_ONCE(lp->clock.breaks);
+	*go_on = lp->keeps && breaks == lp->restart.breaks_known;
+	lp->restart.breaks_known = breaks;
 	return 0;
 }
 
@@ -69,38 +71,39 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 	bool reset, go_on;
 	int error = litepulse_core_was_reset(lp, &reset);
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (error)
 		return error;
 	if (!reset)
-		return litepulse_board_pledge(lp, lp->kept, true);
+		return litepulse_board_pledge(lp, lp->claim.kept, true);
 	error = litepulse_core_ticks_go_on(lp, &go_on);
 	if (error)
 		return error;
 	/* If ticks go on since a reset that is not made good for, this is that one. */
-	if (!lp->restarting || !go_on) {
+	if (!lp->restart.pending || !go_on) {
 		dev_warn(lp->dev, "%s: what ran on it has stopped\n",
 			 go_on ? "the board heard nothing for long" : "the board was reset");
-		lp->restarting = true;
-		lp->unreported = true;
-		lp->ticks_go_on = go_on;
+		lp->restart.pending = true;
+		lp->restart.unreported = true;
+		lp->restart.ticks_go_on = go_on;
 	}
-	lp->kept = false;
+	lp->claim.kept = false;
 	/* A launch of the old claim may have come just after the reset: it must not start. */
-	lp->unstopped = true;
+	lp->claim.unstopped = true;
 	if (!go_on) {
-		lp->profiles_set = 0;
-		lp->profiles_found = false;
+		lp->claim.profiles_set = 0;
+		lp->claim.profiles_found = false;
 		if (lp->ops->restarted)
 			lp->ops->restarted(lp->context);
 	}
 	/* litepulse_output_answer() reads it without the mutex. */
-	if (lp->claimant)
-		WRITE_ONCE(lp->claimant->stale, true);
+	if (lp->claim.claimant)
+		WRITE_ONCE(lp->claim.claimant->stale, true);
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
-	mutex_lock(&lp->setup_mutex);
-	lp->responder_listens = false;
+	mutex_lock(&lp->setup.mutex);
+	lp->setup.responder_listens = false;
 	litepulse_sink_forget_trigger(lp);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	return litepulse_board_name_session(lp);
 }
 
@@ -110,14 +113,15 @@ static int litepulse_core_report_restart(struct litepulse *lp)
 	struct litepulse_header now;
 	int error = litepulse_board_header(lp, &now);
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (error)
 		return error;
-	lp->unreported = false;
-	if (!lp->ticks_go_on)
+	lp->restart.unreported = false;
+	if (!lp->restart.ticks_go_on)
 		litepulse_ptp_restart_clock(lp, &now);
 	litepulse_ingest_report_restart(lp, &now,
-					lp->ticks_go_on ? LITEPULSE_RESTARTED_WATCHDOG : 0);
-	wake_up_interruptible_all(&lp->launch_wait);
+					lp->restart.ticks_go_on ? LITEPULSE_RESTARTED_WATCHDOG : 0);
+	wake_up_interruptible_all(&lp->queue.wait);
 	return 0;
 }
 
@@ -125,19 +129,21 @@ static int litepulse_core_apply_output(struct litepulse *lp)
 {
 	int error = 0, unreported;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	/* Once: what was started since must not be stopped when a later part has failed. */
-	if (lp->restarting || !lp->claimant)
+	if (lp->restart.pending || !lp->claim.claimant)
 		error = litepulse_output_stop_owed(lp);
-	unreported = lp->unreported ? litepulse_core_report_restart(lp) : 0;
+	unreported = lp->restart.unreported ? litepulse_core_report_restart(lp) : 0;
 	return error ?: unreported;
 }
 
 /* The last of what a reset undoes, but for the streams. */
 static int litepulse_core_apply_clock(struct litepulse *lp)
 {
-	if (lp->restarting)
+	lockdep_assert_held(&lp->claim.mutex);
+	if (lp->restart.pending)
 		litepulse_ptp_restarted(lp);
-	lp->restarting = false;
+	lp->restart.pending = false;
 	return 0;
 }
 
@@ -145,11 +151,12 @@ static int litepulse_core_apply_streams(struct litepulse *lp)
 {
 	int error;
 
-	if (!READ_ONCE(lp->events.started))
+	lockdep_assert_held(&lp->claim.mutex);
+	if (!READ_ONCE(lp->feed.events.started))
 		return litepulse_ingest_start(lp);
-	mutex_lock(&lp->setup_mutex);
+	mutex_lock(&lp->setup.mutex);
 	error = litepulse_sink_apply(lp);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	return error;
 }
 
@@ -168,7 +175,7 @@ static const struct {
 
 /**
  * litepulse_core_apply - gives the board all that the driver wants it to have
- * @lp: device, attached, whose claim_mutex is held
+ * @lp: device, attached, whose claim.mutex is held
  *
  * It is idempotent: what fails is tried again, from the beginning, until all has succeeded.
  *
@@ -176,27 +183,27 @@ static const struct {
  */
 static int litepulse_core_apply(struct litepulse *lp)
 {
-	const int doubts = atomic_read(&lp->doubts);
+	const int doubts = atomic_read(&lp->restart.doubts);
 	unsigned int part;
 	int error;
 
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	for (part = 0; part < ARRAY_SIZE(litepulse_core_parts); part++) {
 		error = litepulse_core_parts[part].apply(lp);
 		if (error)
 			goto failed;
 	}
-	WRITE_ONCE(lp->settled, doubts);
-	if (lp->failing)
+	WRITE_ONCE(lp->restart.settled, doubts);
+	if (lp->restart.failing)
 		dev_info(lp->dev, "the board has its settings again\n");
-	lp->failing = false;
+	lp->restart.failing = false;
 	return 0;
 
 failed:
 	litepulse_board_doubt(lp);
-	if (lp->failing || error == -ENODEV)
+	if (lp->restart.failing || error == -ENODEV)
 		return error;
-	lp->failing = true;
+	lp->restart.failing = true;
 	if (error == -ETIMEDOUT)
 		dev_err(lp->dev, "its %s\n",
 			lp->ops->sleeps ? "events do not arrive" : "interrupt does not arrive");
@@ -209,19 +216,19 @@ failed:
 /* Whether the board may lack something. */
 static bool litepulse_core_is_behind(struct litepulse *lp)
 {
-	return READ_ONCE(lp->restarting) || !READ_ONCE(lp->events.started) ||
-	       (READ_ONCE(lp->unstopped) && !READ_ONCE(lp->claimant)) ||
-	       atomic_read(&lp->doubts) != READ_ONCE(lp->settled);
+	return READ_ONCE(lp->restart.pending) || !READ_ONCE(lp->feed.events.started) ||
+	       (READ_ONCE(lp->claim.unstopped) && !READ_ONCE(lp->claim.claimant)) ||
+	       atomic_read(&lp->restart.doubts) != READ_ONCE(lp->restart.settled);
 }
 
 static void litepulse_core_restart_work(struct work_struct *work)
 {
-	struct litepulse *lp = container_of(work, struct litepulse, restart_work);
+	struct litepulse *lp = container_of(work, struct litepulse, restart.work);
 	bool reset;
 
 	down_read(&lp->gone_sem);
-	mutex_lock(&lp->claim_mutex);
-	/* If it cannot be reached litepulse.watch_work looks again. */
+	mutex_lock(&lp->claim.mutex);
+	/* If it cannot be reached litepulse.restart.watch_work looks again. */
 	if (lp->gone || litepulse_core_was_reset(lp, &reset))
 		goto unlock;
 	if (!reset && litepulse_ingest_resume(lp))
@@ -230,23 +237,23 @@ static void litepulse_core_restart_work(struct work_struct *work)
 	if (reset || litepulse_core_is_behind(lp))
 		(void)litepulse_core_apply(lp);
 unlock:
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	up_read(&lp->gone_sem);
 }
 
 static void litepulse_core_watch_work(struct work_struct *work)
 {
 	struct litepulse *lp =
-		container_of(to_delayed_work(work), struct litepulse, watch_work);
+		container_of(to_delayed_work(work), struct litepulse, restart.watch_work);
 
 	if (!litepulse_board_check_session(lp) && litepulse_core_is_behind(lp))
 		litepulse_board_schedule_restart(lp);
 	/* It must not wait for a command, which may take seconds. */
-	if (mutex_trylock(&lp->claim_mutex)) {
+	if (mutex_trylock(&lp->claim.mutex)) {
 		litepulse_output_look_for_end(lp);
-		mutex_unlock(&lp->claim_mutex);
+		mutex_unlock(&lp->claim.mutex);
 	}
-	queue_delayed_work(litepulse_board_workers, &lp->watch_work,
+	queue_delayed_work(litepulse_board_workers, &lp->restart.watch_work,
 			   round_jiffies_relative(WATCH_INTERVAL));
 }
 
@@ -262,14 +269,18 @@ static int litepulse_core_settle(struct litepulse *lp, bool kept)
 		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_TTY_MASK },
 		{ LITEPULSE_CFG_EVENT_MASK, 0 },
 		{ LITEPULSE_CFG_CAPTURE_EDGES, 0 },
-		{ LITEPULSE_CFG_LINE, lp->line },
+		{ LITEPULSE_CFG_LINE, lp->line.word },
 		/* not of a board that is kept */
 		{ LITEPULSE_CFG_DRIVER_ENABLE, 0 },
 		{ LITEPULSE_CFG_ECHO, LITEPULSE_ECHO_CYCLES_RESET * lp->samples },
 	};
+	int error = 0;
 
-	int error = kept ? 0 : litepulse_output_stop(lp);
-
+	if (!kept) {
+		mutex_lock(&lp->claim.mutex);
+		error = litepulse_output_stop(lp);
+		mutex_unlock(&lp->claim.mutex);
+	}
 	return error ?: litepulse_board_configure(lp, words, ARRAY_SIZE(words) - (kept ? 2 : 0));
 }
 
@@ -292,8 +303,8 @@ static int litepulse_core_probe(struct platform_device *pdev)
 		return PTR_ERR(lp);
 	lp->take = &litepulse_ingest_ops;
 	lp->port_ops = &litepulse_tty_port_ops;
-	INIT_DELAYED_WORK(&lp->watch_work, litepulse_core_watch_work);
-	INIT_WORK(&lp->restart_work, litepulse_core_restart_work);
+	INIT_DELAYED_WORK(&lp->restart.watch_work, litepulse_core_watch_work);
+	INIT_WORK(&lp->restart.work, litepulse_core_restart_work);
 	error = litepulse_board_identify(lp);
 	if (error)
 		goto put;
@@ -307,18 +318,18 @@ static int litepulse_core_probe(struct platform_device *pdev)
 			      litepulse_board_name_session(lp);
 	if (error)
 		goto put;
-	lp->kept = kept;
+	lp->claim.kept = kept;
 	platform_set_drvdata(pdev, lp);
 	/* What was received before is nobody's. */
-	error = litepulse_board_now(lp, &lp->bytes.since);
+	error = litepulse_board_now(lp, &lp->feed.bytes.since);
 	if (error)
 		goto put;
 	error = lp->attach(lp->context, lp);
 	if (error)
 		goto put;
-	mutex_lock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
 	error = litepulse_core_apply(lp);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	if (error)
 		goto detach;
 	error = litepulse_tty_add(lp);
@@ -334,7 +345,7 @@ static int litepulse_core_probe(struct platform_device *pdev)
 	if (error)
 		goto chardev;
 	litepulse_debugfs_add(lp);
-	queue_delayed_work(litepulse_board_workers, &lp->watch_work, WATCH_INTERVAL);
+	queue_delayed_work(litepulse_board_workers, &lp->restart.watch_work, WATCH_INTERVAL);
 	dev_info(lp->dev, "litepulse%d: version %u.%u, %llu/%u ticks per second, %u inputs%s\n",
 		 lp->id, lp->version >> 16, lp->version & 0xffff, lp->rate.num, lp->rate.den,
 		 lp->inputs, lp->simulated ? ", simulated" : "");
@@ -351,8 +362,8 @@ tty:
 detach:
 	litepulse_board_set_gone(lp);
 	(void)lp->attach(lp->context, NULL); /* the end of it cannot fail */
-	cancel_work_sync(&lp->restart_work);
-	cancel_work_sync(&lp->line_work);
+	cancel_work_sync(&lp->restart.work);
+	cancel_work_sync(&lp->line.work);
 put:
 	litepulse_board_put(lp);
 	return error;
@@ -368,26 +379,26 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	litepulse_consumer_remove(lp);
 	/* Who is in a call finishes it; who waits is woken and comes no further. */
 	litepulse_chardev_remove(lp);
-	wake_up_all(&lp->launch_wait);
-	mutex_lock(&lp->claim_mutex);
-	kept = lp->keeps && lp->kept;
+	wake_up_all(&lp->queue.wait);
+	mutex_lock(&lp->claim.mutex);
+	kept = lp->keeps && lp->claim.kept;
 	error = 0;
 	if (!kept)
 		error = litepulse_output_stop(lp) ?: litepulse_board_pledge(lp, false, false);
-	mutex_unlock(&lp->claim_mutex);
-	cancel_delayed_work_sync(&lp->watch_work);
+	mutex_unlock(&lp->claim.mutex);
+	cancel_delayed_work_sync(&lp->restart.watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);
 	/* What goes on may need these. */
-	lp->line = kept ? lp->line & (LITEPULSE_CFG_LINE_RX_ENABLE_MASK | LITEPULSE_LINE_REST |
-				      LITEPULSE_CFG_LINE_LOOPBACK_MASK) : 0;
+	lp->line.word &= kept ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK | LITEPULSE_LINE_REST |
+				LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0;
 	error = litepulse_core_settle(lp, kept) ?: error;
 	/* It then stops by itself, or is stopped when it is found again. */
 	if (error && error != -ENODEV)
 		dev_warn(lp->dev, "the board could not be left at rest: error %d\n", error);
 	(void)lp->attach(lp->context, NULL); /* the end of it cannot fail */
-	cancel_work_sync(&lp->restart_work);
-	cancel_work_sync(&lp->line_work);
+	cancel_work_sync(&lp->restart.work);
+	cancel_work_sync(&lp->line.work);
 	litepulse_board_put(lp);
 }
 
@@ -400,16 +411,16 @@ static void litepulse_core_shutdown(struct platform_device *pdev)
 	struct litepulse *lp = platform_get_drvdata(pdev);
 	int error = 0;
 
-	cancel_delayed_work_sync(&lp->watch_work);
+	cancel_delayed_work_sync(&lp->restart.watch_work);
 	litepulse_board_set_gone(lp);
-	mutex_lock(&lp->claim_mutex);
-	if (!lp->keeps || !lp->kept) {
+	mutex_lock(&lp->claim.mutex);
+	if (!lp->keeps || !lp->claim.kept) {
 		error = litepulse_output_stop(lp) ?: litepulse_board_pledge(lp, false, false);
 		/* Else the console's last messages would wait. */
 		litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 		error = error ?: litepulse_board_flush_line(lp);
 	}
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	if (error)
 		dev_warn(lp->dev, "what runs on the board could not be stopped: error %d\n", error);
 }
@@ -425,13 +436,13 @@ static int litepulse_core_resume(struct device *dev)
 	struct litepulse *lp = dev_get_drvdata(dev);
 
 	litepulse_core_pause(lp, false);
-	mutex_lock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
 	/* The machine resumes also if it fails. That it is doubted repeats it. */
 	(void)litepulse_core_apply(lp);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	litepulse_board_doubt(lp);
 	litepulse_ptp_resume(lp);
-	queue_delayed_work(litepulse_board_workers, &lp->watch_work, WATCH_INTERVAL);
+	queue_delayed_work(litepulse_board_workers, &lp->restart.watch_work, WATCH_INTERVAL);
 	return litepulse_tty_resume(lp);
 }
 
@@ -457,14 +468,15 @@ static int litepulse_core_suspend(struct device *dev)
 
 	if (error)
 		return error;
-	cancel_delayed_work_sync(&lp->watch_work);
+	cancel_delayed_work_sync(&lp->restart.watch_work);
 	/* What failed is written at the resume. */
 	(void)litepulse_board_flush_line(lp);
 	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too. */
-	mutex_lock(&lp->claim_mutex);
-	error = litepulse_core_suspend_output(lp) ?: litepulse_board_pledge(lp, lp->kept, false);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
+	error = litepulse_core_suspend_output(lp) ?:
+		litepulse_board_pledge(lp, lp->claim.kept, false);
+	mutex_unlock(&lp->claim.mutex);
 	if (error) {
 		dev_err(dev, "what runs on the board could not be stopped: no suspend\n");
 		/* The first error counts. */

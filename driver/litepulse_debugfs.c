@@ -15,11 +15,12 @@
 
 static struct dentry *litepulse_debugfs_root;
 
-/* claim_mutex is held. */
+/* claim.mutex is held. */
 static void litepulse_debugfs_show_claim(struct litepulse *lp, struct seq_file *file)
 {
-	const struct litepulse_claimant *claimant = lp->claimant;
+	const struct litepulse_claimant *claimant = lp->claim.claimant;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (!claimant)
 		seq_puts(file, "claim: none\n");
 	else
@@ -50,31 +51,33 @@ static void litepulse_debugfs_show_board(struct litepulse *lp, struct seq_file *
 		   (u32)FIELD_GET(LITEPULSE_CSR_READY_RECEIVE_MASK, ready));
 }
 
-/* setup_mutex is held. */
+/* setup.mutex is held. */
 static void litepulse_debugfs_show_stream(struct litepulse *lp, struct seq_file *file,
 					  const char *name, enum litepulse_stream stream)
 {
 	const struct litepulse_sequence *sequence =
-		stream == LITEPULSE_BYTES ? &lp->bytes : &lp->events;
-	const struct litepulse_moderation *moderation = &lp->moderation[stream];
+		stream == LITEPULSE_BYTES ? &lp->feed.bytes : &lp->feed.events;
+	const struct litepulse_moderation *moderation = &lp->setup.moderation[stream];
 	u64 taken, lost, dropped;
 
-	spin_lock_irq(&lp->lock);
-	taken = lp->taken[stream];
+	lockdep_assert_held(&lp->setup.mutex);
+	spin_lock_irq(&lp->feed.lock);
+	taken = lp->ingest.taken[stream];
 	lost = sequence->lost;
 	dropped = sequence->dropped;
-	spin_unlock_irq(&lp->lock);
+	spin_unlock_irq(&lp->feed.lock);
 	seq_printf(file, "%s: taken=%llu lost=%llu dropped=%llu level=%u age_us=%u idle_us=%u\n",
 		   name, taken, lost, dropped, moderation->level, moderation->age_us,
 		   moderation->idle_us);
 }
 
-/* setup_mutex is held: sinks neither come nor go, and want the same. */
+/* setup.mutex is held: sinks neither come nor go, and want the same. */
 static void litepulse_debugfs_show_sinks(struct litepulse *lp, struct seq_file *file)
 {
 	const struct litepulse_sink *sink;
 
-	list_for_each_entry(sink, &lp->sinks, node) {
+	lockdep_assert_held(&lp->setup.mutex);
+	list_for_each_entry(sink, &lp->feed.sinks, node) {
 		const struct litepulse_subscribe *want = &sink->want;
 
 		seq_printf(file, "sink: name=%s kinds=%#x sources=%#x rise=%#x fall=%#x",
@@ -94,16 +97,16 @@ static int litepulse_debugfs_state_show(struct seq_file *file, void *unused)
 	if (error)
 		return error;
 	seq_printf(file, "board: device=%s session=0x%04x resets=%llu kept=%d unstopped=%d\n",
-		   dev_name(lp->dev), lp->session, READ_ONCE(lp->restarts), lp->kept,
-		   lp->unstopped);
+		   dev_name(lp->dev), lp->session, READ_ONCE(lp->feed.restarts), lp->claim.kept,
+		   lp->claim.unstopped);
 	litepulse_debugfs_show_claim(lp, file);
 	litepulse_debugfs_show_board(lp, file);
-	error = mutex_lock_killable(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup.mutex);
 	if (!error) {
 		litepulse_debugfs_show_stream(lp, file, "events", LITEPULSE_EVENTS);
 		litepulse_debugfs_show_stream(lp, file, "bytes", LITEPULSE_BYTES);
 		litepulse_debugfs_show_sinks(lp, file);
-		mutex_unlock(&lp->setup_mutex);
+		mutex_unlock(&lp->setup.mutex);
 	}
 	if (!error && lp->ops->show)
 		lp->ops->show(lp->context, file);

@@ -20,20 +20,9 @@
 /* How often the board is asked for the event that everything begins with. */
 #define SNAPSHOTS 10
 
-/* Ns by the host's clock. */
-static u64 litepulse_ingest_ns(struct litepulse *lp, u32 clock,
-			       const struct litepulse_header *header, u64 tick)
+/* CLOCK_MONOTONIC in ns as another clock of the host. */
+static u64 litepulse_ingest_ns(u32 clock, u64 mono)
 {
-	u64 mono;
-
-	/*
-	 * A record is not younger than its header, but a launch is reported at once, a few ticks
-	 * before its tick.
-	 */
-	if (tick <= header->tick)
-		mono = header->mono - litepulse_ticks_to_ns_fast(&lp->rate, header->tick - tick);
-	else
-		mono = header->mono + litepulse_ticks_to_ns_fast(&lp->rate, tick - header->tick);
 	switch (clock) {
 	case LITEPULSE_CLOCK_REALTIME:
 		return ktime_to_ns(ktime_mono_to_real(ns_to_ktime(mono)));
@@ -44,34 +33,37 @@ static u64 litepulse_ingest_ns(struct litepulse *lp, u32 clock,
 	}
 }
 
-/* That of the header, and as much as the two clocks may have parted since the event. */
-static u32 litepulse_ingest_uncertainty(struct litepulse *lp,
-					const struct litepulse_header *header, u64 tick)
-{
-	u64 ns = header->uncertainty;
-
-	if (tick < header->tick)
-		ns += litepulse_ticks_to_ns_fast(&lp->rate, header->tick - tick) >>
-			LITEPULSE_CLOCK_DRIFT_SHIFT;
-	return min_t(u64, ns, U32_MAX);
-}
-
 /* When a tick was, by the clock that a sink wants; false if that is not known. */
 static bool litepulse_ingest_stamp(struct litepulse *lp, u32 clock,
 				   const struct litepulse_header *header, u64 tick,
 				   struct litepulse_stamp *stamp)
 {
+	u64 age, uncertainty;
+
 	if (clock == LITEPULSE_CLOCK_PHC) {
 		/* It is a function of the tick, rounded down. */
-		stamp->ns = lp->phc_ns ? lp->phc_ns(lp, tick) : 0;
+		stamp->ns = lp->feed.phc_ns ? lp->feed.phc_ns(lp, tick) : 0;
 		stamp->uncertainty = 1;
 		return true;
 	}
 	/* The first to want a time may have come after the header was read. */
 	if (!header->mono)
 		return false;
-	stamp->ns = litepulse_ingest_ns(lp, clock, header, tick);
-	stamp->uncertainty = litepulse_ingest_uncertainty(lp, header, tick);
+	/*
+	 * A record is not younger than its header, but a launch is reported at once, a few ticks
+	 * before its tick.
+	 */
+	if (tick > header->tick) {
+		age = litepulse_ticks_to_ns_fast(&lp->rate, tick - header->tick);
+		stamp->ns = litepulse_ingest_ns(clock, header->mono + age);
+		stamp->uncertainty = header->uncertainty;
+		return true;
+	}
+	age = litepulse_ticks_to_ns_fast(&lp->rate, header->tick - tick);
+	stamp->ns = litepulse_ingest_ns(clock, header->mono - age);
+	/* That of the header, and as much as the two clocks may have parted since the event. */
+	uncertainty = header->uncertainty + (age >> LITEPULSE_CLOCK_DRIFT_SHIFT);
+	stamp->uncertainty = min_t(u64, uncertainty, U32_MAX);
 	return true;
 }
 
@@ -87,10 +79,10 @@ static void litepulse_ingest_deliver(struct litepulse *lp, enum litepulse_stream
 	struct litepulse_stamp stamp;
 	struct litepulse_sink *sink;
 
-	lockdep_assert_held(&lp->lock);
+	lockdep_assert_held(&lp->feed.lock);
 	if (trace_litepulse_event_enabled())
 		litepulse_trace_events(lp, records, count);
-	list_for_each_entry(sink, &lp->sinks, node) {
+	list_for_each_entry(sink, &lp->feed.sinks, node) {
 		const u64 since = sink->since[stream];
 		const u32 clock = sink->want.clock;
 
@@ -120,8 +112,8 @@ static void litepulse_ingest_done(struct litepulse *lp)
 {
 	struct litepulse_sink *sink;
 
-	lockdep_assert_held(&lp->lock);
-	list_for_each_entry(sink, &lp->sinks, node) {
+	lockdep_assert_held(&lp->feed.lock);
+	list_for_each_entry(sink, &lp->feed.sinks, node) {
 		if (sink->got && sink->done)
 			sink->done(sink);
 		sink->got = false;
@@ -136,8 +128,8 @@ static noinline void litepulse_ingest_report_dropped(struct litepulse *lp,
 	const bool bytes = stream == LITEPULSE_BYTES;
 	struct litepulse_record record;
 
-	lockdep_assert_held(&lp->lock);
-	if (litepulse_record_report_dropped(bytes ? &lp->bytes : &lp->events,
+	lockdep_assert_held(&lp->feed.lock);
+	if (litepulse_record_report_dropped(bytes ? &lp->feed.bytes : &lp->feed.events,
 					    bytes ? LITEPULSE_SRC_RECEIVER : LITEPULSE_SRC_CONTROL,
 					    header->tick, &record))
 		litepulse_ingest_deliver(lp, stream, header, &record, 1);
@@ -145,15 +137,16 @@ static noinline void litepulse_ingest_report_dropped(struct litepulse *lp,
 
 /*
  * Returns false if the board's ticks went back: the batch is to be dropped, as the board was reset,
- * or a tick was wrong. litepulse.restart_work finds out which. What was dropped is reported as lost
+ * or a tick was wrong. litepulse.restart.work finds out which. What was dropped is reported as lost
  * by then, or before anything else is delivered.
  */
 static bool litepulse_ingest_ticks_advance(struct litepulse *lp, enum litepulse_stream which,
 					   const struct litepulse_header *header)
 {
 	struct litepulse_sequence *stream =
-		which == LITEPULSE_BYTES ? &lp->bytes : &lp->events;
+		which == LITEPULSE_BYTES ? &lp->feed.bytes : &lp->feed.events;
 
+	lockdep_assert_held(&lp->feed.lock);
 	if (header->tick < stream->tick) {
 		litepulse_board_schedule_restart(lp);
 		return false;
@@ -180,19 +173,20 @@ static void litepulse_ingest_note_answer(struct litepulse *lp,
 {
 	bool stop = record->flags & LITEPULSE_EVENT_FLAG_STOP;
 
+	lockdep_assert_held(&lp->feed.lock);
 	if (record->source != LITEPULSE_SRC_TRAIN_CHANGE && record->source != LITEPULSE_SRC_CONTROL)
 		return;
-	if (lp->answer_state != LITEPULSE_ANSWER_EXPECTED || record->tick < lp->answer_since)
+	if (lp->answer.state != LITEPULSE_ANSWER_EXPECTED || record->tick < lp->answer.since)
 		return;
 	if (record->source == LITEPULSE_SRC_CONTROL &&
 	    (record->kind != LITEPULSE_KIND_REFUSED ||
 	     !litepulse_ingest_is_train_word(record->data)))
 		return;
-	if (record->kind == LITEPULSE_KIND_APPLIED && stop != lp->answer_stop)
+	if (record->kind == LITEPULSE_KIND_APPLIED && stop != lp->answer.stop)
 		return;
-	lp->answer = *record;
-	WRITE_ONCE(lp->answer_state, LITEPULSE_ANSWER_COME);
-	wake_up(&lp->answer_wait);
+	lp->answer.record = *record;
+	WRITE_ONCE(lp->answer.state, LITEPULSE_ANSWER_COME);
+	wake_up(&lp->answer.wait);
 }
 
 /*
@@ -203,8 +197,9 @@ static unsigned int litepulse_ingest_take_plain(struct litepulse *lp, enum litep
 						struct litepulse_sequence *sequence,
 						const u32 *words, unsigned int count)
 {
-	struct litepulse_sink *sink = lp->only_sink[stream];
+	struct litepulse_sink *sink = lp->feed.only_sink[stream];
 
+	lockdep_assert_held(&lp->feed.lock);
 	if (trace_litepulse_event_enabled())
 		return 0;
 	return sink ? sink->take_plain[stream](sink, sequence, words, count) : 0;
@@ -213,57 +208,57 @@ static unsigned int litepulse_ingest_take_plain(struct litepulse *lp, enum litep
 /* Between some records and those that follow others get their turn. False if these are void now. */
 static bool litepulse_ingest_go_on(struct litepulse *lp, unsigned long *flags)
 {
-	const unsigned int epoch = lp->epoch;
+	const unsigned int epoch = lp->ingest.epoch;
 
-	spin_unlock_irqrestore(&lp->lock, *flags);
-	spin_lock_irqsave(&lp->lock, *flags);
-	return lp->epoch == epoch;
+	spin_unlock_irqrestore(&lp->feed.lock, *flags);
+	spin_lock_irqsave(&lp->feed.lock, *flags);
+	return lp->ingest.epoch == epoch;
 }
 
 /* litepulse_take_ops */
 static void litepulse_ingest_events(struct litepulse *lp, const struct litepulse_header *header,
 				    const u32 *words, unsigned int count)
 {
-	struct litepulse_record *records = lp->records;
+	struct litepulse_record *records = lp->ingest.records;
 	struct litepulse_sequence before;
 	unsigned int batch, made, i;
 	unsigned long flags;
 	bool drop;
 
-	spin_lock_irqsave(&lp->lock, flags);
-	lp->taken[LITEPULSE_EVENTS] += count;
+	spin_lock_irqsave(&lp->feed.lock, flags);
+	lp->ingest.taken[LITEPULSE_EVENTS] += count;
 	drop = !litepulse_ingest_ticks_advance(lp, LITEPULSE_EVENTS, header);
 	while (count) {
-		if (!drop && lp->answer_state != LITEPULSE_ANSWER_EXPECTED) {
-			batch = litepulse_ingest_take_plain(lp, LITEPULSE_EVENTS, &lp->events,
+		if (!drop && lp->answer.state != LITEPULSE_ANSWER_EXPECTED) {
+			batch = litepulse_ingest_take_plain(lp, LITEPULSE_EVENTS, &lp->feed.events,
 							    words, count);
 			words += batch * LITEPULSE_EVENT_WORDS;
 			count -= batch;
 			if (!count)
 				break;
 		}
-		before = lp->events;
+		before = lp->feed.events;
 		/* Of those before the snapshot none is ours. */
 		batch = drop && !before.started ? 1 :
 			litepulse_records_at_once(lp, min(count, LITEPULSE_RECORDS_AT_ONCE));
-		made = litepulse_record_decode_events(&lp->events, words, batch, records);
+		made = litepulse_record_decode_events(&lp->feed.events, words, batch, records);
 		words += batch * LITEPULSE_EVENT_WORDS;
 		count -= batch;
-		if (before.started != lp->events.started)
-			wake_up(&lp->answer_wait);
+		if (before.started != lp->feed.events.started)
+			wake_up(&lp->answer.wait);
 		if (drop) {
 			if (before.started)
-				litepulse_record_drop(&lp->events, &before, records, made);
+				litepulse_record_drop(&lp->feed.events, &before, records, made);
 			continue;
 		}
-		for (i = 0; i < made && lp->answer_state == LITEPULSE_ANSWER_EXPECTED; i++)
+		for (i = 0; i < made && lp->answer.state == LITEPULSE_ANSWER_EXPECTED; i++)
 			litepulse_ingest_note_answer(lp, &records[i]);
 		litepulse_ingest_deliver(lp, LITEPULSE_EVENTS, header, records, made);
 		if (count && !litepulse_ingest_go_on(lp, &flags))
 			break;
 	}
 	litepulse_ingest_done(lp);
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 }
 
 /*
@@ -275,21 +270,21 @@ static noinline void litepulse_ingest_other_bytes(struct litepulse *lp,
 						  const u32 *words, unsigned int count, bool drop,
 						  unsigned long *flags)
 {
-	struct litepulse_record *records = lp->records;
+	struct litepulse_record *records = lp->ingest.records;
 	struct litepulse_sequence before;
 	unsigned int batch, made;
 
 	while (count) {
-		batch = drop ? 0 : litepulse_ingest_take_plain(lp, LITEPULSE_BYTES, &lp->bytes,
+		batch = drop ? 0 : litepulse_ingest_take_plain(lp, LITEPULSE_BYTES, &lp->feed.bytes,
 							       words, count);
 		if (!batch) {
-			before = lp->bytes;
+			before = lp->feed.bytes;
 			batch = litepulse_records_at_once(lp,
 							  min(count, LITEPULSE_RECORDS_AT_ONCE));
-			made = litepulse_record_decode_bytes(&lp->bytes, header->tick, words, batch,
-							     records);
+			made = litepulse_record_decode_bytes(&lp->feed.bytes, header->tick, words,
+							     batch, records);
 			if (drop)
-				litepulse_record_drop(&lp->bytes, &before, records, made);
+				litepulse_record_drop(&lp->feed.bytes, &before, records, made);
 			else
 				litepulse_ingest_deliver(lp, LITEPULSE_BYTES, header, records,
 							 made);
@@ -309,18 +304,19 @@ static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_
 	unsigned long flags;
 	bool drop;
 
-	spin_lock_irqsave(&lp->lock, flags);
-	lp->taken[LITEPULSE_BYTES] += count;
+	spin_lock_irqsave(&lp->feed.lock, flags);
+	lp->ingest.taken[LITEPULSE_BYTES] += count;
 	drop = !litepulse_ingest_ticks_advance(lp, LITEPULSE_BYTES, header);
 	if (!drop && count)
-		taken = litepulse_ingest_take_plain(lp, LITEPULSE_BYTES, &lp->bytes, words, count);
+		taken = litepulse_ingest_take_plain(lp, LITEPULSE_BYTES, &lp->feed.bytes, words,
+						    count);
 	if (taken < count)
 		litepulse_ingest_other_bytes(lp, header, words + taken * LITEPULSE_RECEIVE_WORDS,
 					     count - taken, drop, &flags);
 	litepulse_ingest_done(lp);
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 	/* It may do anything, so no lock is held. */
-	if (unlikely(READ_ONCE(lp->sysrq)))
+	if (unlikely(READ_ONCE(lp->feed.sysrq)))
 		lp->port_ops->sysrq(lp);
 }
 
@@ -328,8 +324,8 @@ static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_
 static void litepulse_ingest_room(struct litepulse *lp, u32 pending)
 {
 	if (pending & LITEPULSE_WANT_LAUNCH) {
-		WRITE_ONCE(lp->launch_full, false);
-		wake_up_interruptible_poll(&lp->launch_wait, EPOLLOUT | EPOLLWRNORM);
+		WRITE_ONCE(lp->queue.full, false);
+		wake_up_interruptible_poll(&lp->queue.wait, EPOLLOUT | EPOLLWRNORM);
 	}
 	if (pending & (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_DRAINED))
 		lp->port_ops->room(lp, pending);
@@ -363,22 +359,22 @@ int litepulse_ingest_resume(struct litepulse *lp)
 	bool dropped;
 	int error;
 
-	spin_lock_irqsave(&lp->lock, flags);
-	lp->events.tick = 0;
-	lp->bytes.tick = 0;
-	dropped = lp->events.dropped || lp->bytes.dropped;
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_lock_irqsave(&lp->feed.lock, flags);
+	lp->feed.events.tick = 0;
+	lp->feed.bytes.tick = 0;
+	dropped = lp->feed.events.dropped || lp->feed.bytes.dropped;
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 	if (!dropped)
 		return 0;
 	/* No header of these can be relied upon. */
 	error = litepulse_board_header(lp, &now);
 	if (error)
 		return error;
-	spin_lock_irqsave(&lp->lock, flags);
+	spin_lock_irqsave(&lp->feed.lock, flags);
 	litepulse_ingest_report_dropped(lp, LITEPULSE_EVENTS, &now);
 	litepulse_ingest_report_dropped(lp, LITEPULSE_BYTES, &now);
 	litepulse_ingest_done(lp);
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 	return 0;
 }
 
@@ -387,15 +383,15 @@ static void litepulse_ingest_begin_anew(struct litepulse *lp)
 {
 	struct litepulse_sink *sink;
 
-	lockdep_assert_held(&lp->lock);
-	lp->epoch++;
-	litepulse_record_forget_dropped(&lp->events);
-	lp->events.started = false;
-	litepulse_record_forget_dropped(&lp->bytes);
-	lp->bytes.gap_open = false;
+	lockdep_assert_held(&lp->feed.lock);
+	lp->ingest.epoch++;
+	litepulse_record_forget_dropped(&lp->feed.events);
+	lp->feed.events.started = false;
+	litepulse_record_forget_dropped(&lp->feed.bytes);
+	lp->feed.bytes.gap_open = false;
 	/* All that a board has received since its reset is ours, and news to everybody. */
-	lp->bytes.since = 0;
-	list_for_each_entry(sink, &lp->sinks, node)
+	lp->feed.bytes.since = 0;
+	list_for_each_entry(sink, &lp->feed.sinks, node)
 		litepulse_sink_forget_since(sink);
 }
 
@@ -416,21 +412,21 @@ void litepulse_ingest_report_restart(struct litepulse *lp, const struct litepuls
 					   .source = LITEPULSE_SRC_CONTROL };
 	unsigned long flags;
 
-	spin_lock_irqsave(&lp->lock, flags);
-	lp->restarts++;
-	lp->events.tick = 0;
-	lp->bytes.tick = 0;
+	spin_lock_irqsave(&lp->feed.lock, flags);
+	lp->feed.restarts++;
+	lp->feed.events.tick = 0;
+	lp->feed.bytes.tick = 0;
 	if (why) {
 		litepulse_ingest_report_dropped(lp, LITEPULSE_EVENTS, now);
 		litepulse_ingest_report_dropped(lp, LITEPULSE_BYTES, now);
 	} else {
 		litepulse_ingest_begin_anew(lp);
 	}
-	record.seq = lp->events.next;
-	record.count = lp->restarts;
+	record.seq = lp->feed.events.next;
+	record.count = lp->feed.restarts;
 	litepulse_ingest_deliver(lp, LITEPULSE_EVENTS, now, &record, 1);
 	litepulse_ingest_done(lp);
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 }
 
 /**
@@ -454,20 +450,21 @@ int litepulse_ingest_start(struct litepulse *lp)
 	long left = 0;
 	int error = 0;
 
-	mutex_lock(&lp->setup_mutex);
+	mutex_lock(&lp->setup.mutex);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS, LITEPULSE_WANT_EVENTS);
-	lp->unmoderated++;
+	lp->setup.unmoderated++;
 	litepulse_sink_moderate(lp);
 	for (i = 0; !error && !left && i < SNAPSHOTS; i++) {
 		error = litepulse_board_configure(lp, words, ARRAY_SIZE(words));
 		if (!error)
-			left = wait_event_timeout(lp->answer_wait, READ_ONCE(lp->events.started),
+			left = wait_event_timeout(lp->answer.wait,
+						  READ_ONCE(lp->feed.events.started),
 						  litepulse_board_patience(lp) / SNAPSHOTS);
 	}
-	lp->unmoderated--;
+	lp->setup.unmoderated--;
 	if (!error)
 		error = left ? litepulse_sink_apply(lp) : -ETIMEDOUT;
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	return error;
 }
 

@@ -29,8 +29,8 @@
 #define BUDGET 512u
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
 /*
- * When there are more interrupts than litepulse.interrupts_max, records come a quarter of a FIFO at
- * a time, or when they have waited so long.
+ * When there are more interrupts than litepulse.setup.interrupts_max, records come a quarter of a
+ * FIFO at a time, or when they have waited so long.
  */
 #define STRAINED_AGE_US 1000u
 /* So many are always taken before they count as too many, however short a jiffy is. */
@@ -400,8 +400,8 @@ static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, un
 	const struct litepulse_mmio_kind *kind = stream->kind;
 	void __iomem *window = mmio->window + kind->window;
 	u32 *records = stream->records, level;
-	unsigned int count, i;
-	const bool want_ns = READ_ONCE(mmio->lp->want_ns);
+	unsigned int count;
+	const bool want_ns = READ_ONCE(mmio->lp->feed.want_ns);
 	struct litepulse_header header = {};
 	unsigned long flags;
 	u64 before = 0;
@@ -419,8 +419,10 @@ static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, un
 	header.tick = litepulse_mmio_tick(mmio, kind->window);
 	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
 	count = min(header.ready, most);
-	for (i = 0; i < count * kind->words; i++)
-		records[i] = litex_read32(window + 4 * (LITEPULSE_HEADER_WORDS + i));
+	/* Without a barrier for each word. */
+	__ioread32_copy(records, window + 4 * LITEPULSE_HEADER_WORDS, count * kind->words);
+	/* All of them are read before they are acknowledged. */
+	mb();
 	if (count)
 		litex_write32(window + LITEPULSE_STREAM_ACK,
 			      FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, count));
@@ -510,7 +512,8 @@ static void litepulse_mmio_count_call(struct litepulse_mmio *mmio)
 		mmio->jiffy = jiffies;
 		mmio->calls = 0;
 	}
-	if (++mmio->calls != max(READ_ONCE(mmio->lp->interrupts_max) / HZ, CALLS_PER_JIFFY_MIN))
+	if (++mmio->calls != max(READ_ONCE(mmio->lp->setup.interrupts_max) / HZ,
+				 CALLS_PER_JIFFY_MIN))
 		return;
 	spin_lock_irqsave(&mmio->lock, flags);
 	mmio->strained = true;

@@ -2,7 +2,7 @@
 /*
  * The claim, and what its holder may do: profiles, timed launches, the train, the responder
  *
- * All but litepulse_output_answer() are called with claim_mutex and gone_sem held, from processes.
+ * All but litepulse_output_answer() are called with claim.mutex and gone_sem held, from processes.
  * A claim that has gone stale, by a reset of the board or a suspend, can only end.
  */
 #include <linux/bitfield.h>
@@ -35,11 +35,11 @@ static const struct litepulse_word litepulse_output_end[] = {
 /* The receiver is on for the responder, which needs it for bytes and breaks, or, with none, off. */
 static int litepulse_output_listen(struct litepulse *lp, bool on)
 {
-	lockdep_assert_held(&lp->setup_mutex);
-	if (lp->responder_listens == on && !lp->uses.trigger.channel &&
-	    !lp->kept_uses.trigger.channel)
+	lockdep_assert_held(&lp->setup.mutex);
+	if (lp->setup.responder_listens == on && !lp->claim.uses.trigger.channel &&
+	    !lp->claim.kept_uses.trigger.channel)
 		return 0;
-	lp->responder_listens = on;
+	lp->setup.responder_listens = on;
 	litepulse_sink_forget_trigger(lp);
 	return litepulse_sink_apply(lp);
 }
@@ -47,10 +47,11 @@ static int litepulse_output_listen(struct litepulse *lp, bool on)
 /* No responder is armed any more. It must finish, also if the program is to die. */
 static void litepulse_output_end_responder(struct litepulse *lp)
 {
-	mutex_lock(&lp->setup_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
+	mutex_lock(&lp->setup.mutex);
 	/* If it fails receiver and filter stay on for a while: it is repeated. */
 	(void)litepulse_output_listen(lp, false);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 }
 
 /*
@@ -60,21 +61,22 @@ static void litepulse_output_end_responder(struct litepulse *lp)
 static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens, u8 profiles,
 				const struct litepulse_word *words, unsigned int count)
 {
-	const struct litepulse_trigger own = lp->uses.trigger, kept = lp->kept_uses.trigger;
+	const struct litepulse_trigger own = lp->claim.uses.trigger;
+	const struct litepulse_trigger kept = lp->claim.kept_uses.trigger;
 	int error;
 
-	lockdep_assert_held(&lp->setup_mutex);
+	lockdep_assert_held(&lp->setup.mutex);
 	error = litepulse_output_listen(lp, listens);
 	if (error) {
-		lp->uses.trigger = own;
-		lp->kept_uses.trigger = kept;
+		lp->claim.uses.trigger = own;
+		lp->claim.kept_uses.trigger = kept;
 		return error;
 	}
-	lp->uses.responder = profiles;
-	WRITE_ONCE(lp->kept_uses.responder, 0);
-	lp->uses.trigger = (struct litepulse_trigger){
+	lp->claim.uses.responder = profiles;
+	WRITE_ONCE(lp->claim.kept_uses.responder, 0);
+	lp->claim.uses.trigger = (struct litepulse_trigger){
 		.channel = channel,
-		.length = litepulse_board_filter_length(lp->filter, channel),
+		.length = litepulse_board_filter_length(lp->setup.filter, channel),
 	};
 	return litepulse_board_configure(lp, words, count);
 }
@@ -82,42 +84,44 @@ static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens,
 /* What of the claim goes on is from now on kept, with what goes on of earlier ones. */
 static void litepulse_output_keep(struct litepulse *lp)
 {
-	struct litepulse_uses *kept = &lp->kept_uses;
+	struct litepulse_uses *kept = &lp->claim.kept_uses;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	/* It must finish: the claim ends. */
-	mutex_lock(&lp->setup_mutex);
-	WRITE_ONCE(kept->train, kept->train | lp->uses.train);
-	WRITE_ONCE(kept->responder, kept->responder | lp->uses.responder);
-	WRITE_ONCE(kept->queue, kept->queue | lp->uses.queue);
-	if (lp->uses.trigger.channel)
-		kept->trigger = lp->uses.trigger;
-	lp->uses = (struct litepulse_uses){ };
-	mutex_unlock(&lp->setup_mutex);
+	mutex_lock(&lp->setup.mutex);
+	WRITE_ONCE(kept->train, kept->train | lp->claim.uses.train);
+	WRITE_ONCE(kept->responder, kept->responder | lp->claim.uses.responder);
+	WRITE_ONCE(kept->queue, kept->queue | lp->claim.uses.queue);
+	if (lp->claim.uses.trigger.channel)
+		kept->trigger = lp->claim.uses.trigger;
+	lp->claim.uses = (struct litepulse_uses){ };
+	mutex_unlock(&lp->setup.mutex);
 }
 
 /* Nothing goes on, but for a responder that litepulse_output_end_responder() ends. */
 static void litepulse_output_use_nothing(struct litepulse *lp)
 {
-	lp->uses.train = 0;
-	lp->uses.responder = 0;
-	lp->uses.queue = 0;
-	WRITE_ONCE(lp->kept_uses.train, 0);
-	WRITE_ONCE(lp->kept_uses.responder, 0);
-	WRITE_ONCE(lp->kept_uses.queue, 0);
+	lockdep_assert_held(&lp->claim.mutex);
+	lp->claim.uses.train = 0;
+	lp->claim.uses.responder = 0;
+	lp->claim.uses.queue = 0;
+	WRITE_ONCE(lp->claim.kept_uses.train, 0);
+	WRITE_ONCE(lp->claim.kept_uses.responder, 0);
+	WRITE_ONCE(lp->claim.kept_uses.queue, 0);
 }
 
 /* What can be put on the line: the same rules for launches, trains and the responder. */
 static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8 profile, u8 data,
 					 u32 width)
 {
-	const u32 rest = READ_ONCE(lp->line) & LITEPULSE_LINE_REST;
+	const u32 rest = READ_ONCE(lp->line.word) & LITEPULSE_LINE_REST;
 	const bool low = rest == LITEPULSE_CFG_LINE_REST_MASK;
 
 	if (profile >= LITEPULSE_PROFILES)
 		return -EINVAL;
 	/* At the line's level at rest it has no edge. What was kept may have any level. */
-	if ((!profile || lp->profiles_set & BIT(profile)) &&
-	    !(lp->profiles_inverted & BIT(profile)) == low)
+	if ((!profile || lp->claim.profiles_set & BIT(profile)) &&
+	    !(lp->claim.profiles_inverted & BIT(profile)) == low)
 		return -EINVAL;
 	switch (kind) {
 	case LITEPULSE_LAUNCH_FRAME:
@@ -134,8 +138,9 @@ static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8
 /* The core refused something that has this profile: why. */
 static int litepulse_output_refused(const struct litepulse *lp, u8 profile)
 {
-	return !profile || lp->profiles_set & BIT(profile) || lp->profiles_found ? -EINVAL :
-										   -ENOENT;
+	return !profile || lp->claim.profiles_set & BIT(profile) || lp->claim.profiles_found ?
+		       -EINVAL :
+		       -ENOENT;
 }
 
 static u32 litepulse_output_launch_word(u8 kind, u8 profile, u8 data)
@@ -158,7 +163,7 @@ static void litepulse_output_put_launch(const struct litepulse_launch *launch,
 
 /**
  * litepulse_output_stop - ends all timed output: train, responder, queue and LIN entries
- * @lp: device, whose claim_mutex is held unless nobody else knows it yet
+ * @lp: device, whose claim.mutex is held
  *
  * What is on the line is finished.
  *
@@ -168,8 +173,9 @@ int litepulse_output_stop(struct litepulse *lp)
 {
 	int error;
 
-	lp->last_launch = 0;
-	WRITE_ONCE(lp->launch_full, false);
+	lockdep_assert_held(&lp->claim.mutex);
+	lp->claim.last_launch = 0;
+	WRITE_ONCE(lp->queue.full, false);
 	error = litepulse_board_configure(lp, litepulse_output_end,
 					  ARRAY_SIZE(litepulse_output_end));
 	if (error)
@@ -190,11 +196,11 @@ int litepulse_output_stop_owed(struct litepulse *lp)
 {
 	int error = 0;
 
-	lockdep_assert_held(&lp->claim_mutex);
-	if (lp->unstopped)
+	lockdep_assert_held(&lp->claim.mutex);
+	if (lp->claim.unstopped)
 		error = litepulse_output_stop(lp);
 	if (!error)
-		lp->unstopped = false;
+		lp->claim.unstopped = false;
 	return error;
 }
 
@@ -210,13 +216,13 @@ int litepulse_output_claim(struct litepulse *lp, struct litepulse_claimant *clai
 {
 	int error;
 
-	lockdep_assert_held(&lp->claim_mutex);
-	if (lp->claimant)
+	lockdep_assert_held(&lp->claim.mutex);
+	if (lp->claim.claimant)
 		return -EBUSY;
 	error = litepulse_output_stop_owed(lp);
 	if (error)
 		return error;
-	lp->claimant = claimant;
+	lp->claim.claimant = claimant;
 	return 0;
 }
 
@@ -229,6 +235,7 @@ static int litepulse_output_check_idle(struct litepulse *lp)
 	u32 status;
 	int error;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (error)
 		return error;
@@ -238,7 +245,8 @@ static int litepulse_output_check_idle(struct litepulse *lp)
 /* With nobody's output on it the line rests as the tty needs it. 0 or an error of the transport. */
 static int litepulse_output_end_rest(struct litepulse *lp)
 {
-	if (!(READ_ONCE(lp->line) & LITEPULSE_LINE_REST))
+	lockdep_assert_held(&lp->claim.mutex);
+	if (!(READ_ONCE(lp->line.word) & LITEPULSE_LINE_REST))
 		return 0;
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	return litepulse_board_flush_line(lp);
@@ -254,20 +262,20 @@ static int litepulse_output_end_rest(struct litepulse *lp)
  */
 int litepulse_output_suspend(struct litepulse *lp, bool *ended)
 {
-	struct litepulse_claimant *claimant = lp->claimant;
+	struct litepulse_claimant *claimant = lp->claim.claimant;
 	int busy = litepulse_output_check_idle(lp), error;
 
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	*ended = busy == -EBUSY && (!claimant || claimant->pid);
 	error = busy == -EBUSY ? 0 : busy;
 	error = error ?: litepulse_output_stop(lp);
 	if (error || !*ended)
 		return error;
-	lp->kept = false;
+	lp->claim.kept = false;
 	/* litepulse_output_answer() reads it without the mutex. */
 	if (claimant)
 		WRITE_ONCE(claimant->stale, true);
-	wake_up_interruptible_all(&lp->launch_wait);
+	wake_up_interruptible_all(&lp->queue.wait);
 	return litepulse_output_end_rest(lp);
 }
 
@@ -278,8 +286,8 @@ int litepulse_output_suspend(struct litepulse *lp, bool *ended)
  */
 void litepulse_output_look_for_end(struct litepulse *lp)
 {
-	lockdep_assert_held(&lp->claim_mutex);
-	if (lp->claimant || !(READ_ONCE(lp->line) & LITEPULSE_LINE_REST))
+	lockdep_assert_held(&lp->claim.mutex);
+	if (lp->claim.claimant || !(READ_ONCE(lp->line.word) & LITEPULSE_LINE_REST))
 		return;
 	/* What fails is tried again: this is called once a second. */
 	if (!litepulse_output_check_idle(lp))
@@ -322,7 +330,7 @@ int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *c
 {
 	int error;
 
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	error = claimant->stale ? 0 : litepulse_board_pledge(lp, keep, true);
 	if (!error)
 		claimant->keep = keep;
@@ -336,8 +344,8 @@ int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *c
  */
 void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
-	lockdep_assert_held(&lp->claim_mutex);
-	lp->claimant = NULL;
+	lockdep_assert_held(&lp->claim.mutex);
+	lp->claim.claimant = NULL;
 	if (claimant->keep && !claimant->stale)
 		litepulse_output_keep(lp);
 	if (lp->gone || claimant->stale)
@@ -346,14 +354,14 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 		litepulse_output_look_for_end(lp);
 		return;
 	}
-	lp->unstopped = litepulse_output_stop(lp);
+	lp->claim.unstopped = litepulse_output_stop(lp);
 	/* What fails is written again when the board can be reached. */
 	(void)litepulse_output_end_rest(lp);
 }
 
 /**
  * litepulse_output_check_profile - whether a line profile may change
- * @lp: device; the caller need not have claim_mutex
+ * @lp: device; the caller need not have claim.mutex
  * @index: 0 to 3
  *
  * Return: 0, -EBUSY if something uses it that an earlier claim has kept, or an error of the
@@ -361,9 +369,9 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
  */
 int litepulse_output_check_profile(struct litepulse *lp, unsigned int index)
 {
-	const u8 train = READ_ONCE(lp->kept_uses.train);
-	const u8 responder = READ_ONCE(lp->kept_uses.responder);
-	const u8 queue = READ_ONCE(lp->kept_uses.queue);
+	const u8 train = READ_ONCE(lp->claim.kept_uses.train);
+	const u8 responder = READ_ONCE(lp->claim.kept_uses.responder);
+	const u8 queue = READ_ONCE(lp->claim.kept_uses.queue);
 	u32 status;
 	int error;
 
@@ -398,6 +406,7 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 	bool same;
 	int error;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (!profile->index || profile->index >= LITEPULSE_PROFILES || profile->data_bits < 5 ||
 	    profile->data_bits > 8 || profile->parity > LITEPULSE_PARITY_SPACE ||
 	    profile->stop > LITEPULSE_STOP_2 || profile->flags & ~LITEPULSE_PROFILE_INVERT ||
@@ -411,8 +420,8 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, profile->stop) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK,
 			   profile->flags & LITEPULSE_PROFILE_INVERT ? 1 : 0);
-	known = &lp->profiles[profile->index];
-	same = lp->profiles_set & BIT(profile->index) && known->format == format &&
+	known = &lp->claim.profiles[profile->index];
+	same = lp->claim.profiles_set & BIT(profile->index) && known->format == format &&
 		known->period == period;
 	error = litepulse_output_check_profile(lp, profile->index);
 	if (!error)
@@ -421,15 +430,15 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 		error = 0;
 	/* It may have arrived all the same. */
 	if (error && error != -EINVAL && error != -EBUSY)
-		lp->profiles_set &= ~BIT(profile->index);
+		lp->claim.profiles_set &= ~BIT(profile->index);
 	if (error)
 		return error;
-	lp->profiles_set |= BIT(profile->index);
+	lp->claim.profiles_set |= BIT(profile->index);
 	*known = (struct litepulse_profile_settings){ .format = format, .period = period };
 	if (profile->flags & LITEPULSE_PROFILE_INVERT)
-		lp->profiles_inverted |= BIT(profile->index);
+		lp->claim.profiles_inverted |= BIT(profile->index);
 	else
-		lp->profiles_inverted &= ~BIT(profile->index);
+		lp->claim.profiles_inverted &= ~BIT(profile->index);
 	profile->period = period;
 	profile->baud = litepulse_baud(&lp->rate, period);
 	return 0;
@@ -447,10 +456,11 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *claimant,
 			      const struct litepulse_rest *rest)
 {
-	const u32 before = READ_ONCE(lp->line) & LITEPULSE_LINE_REST;
+	const u32 before = READ_ONCE(lp->line.word) & LITEPULSE_LINE_REST;
 	u32 bits = rest->level == LITEPULSE_REST_LOW ? LITEPULSE_CFG_LINE_REST_MASK : 0;
 	int error;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (rest->level > LITEPULSE_REST_LOW || rest->reserved)
 		return -EINVAL;
 	error = litepulse_board_usable(lp, claimant);
@@ -472,11 +482,11 @@ static int litepulse_output_look_for_kept(struct litepulse *lp)
 	u32 status;
 	int error;
 
-	if (!lp->kept_uses.queue)
+	if (!lp->claim.kept_uses.queue)
 		return 0;
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (!error && status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK)
-		WRITE_ONCE(lp->kept_uses.queue, 0);
+		WRITE_ONCE(lp->claim.kept_uses.queue, 0);
 	return error;
 }
 
@@ -499,10 +509,11 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 	int error, taken;
 	u64 now;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	error = litepulse_board_usable(lp, claimant) ?: litepulse_output_look_for_kept(lp) ?:
 		litepulse_board_now(lp, &now);
 	while (!error && done < count) {
-		u64 last = lp->last_launch;
+		u64 last = lp->claim.last_launch;
 
 		word = words;
 		for (batch = 0; batch < BATCH && done + batch < count; batch++) {
@@ -518,7 +529,7 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 			if (error)
 				break;
 			last = launch->tick;
-			lp->uses.queue |= BIT(launch->profile);
+			lp->claim.uses.queue |= BIT(launch->profile);
 			litepulse_output_put_launch(launch, word);
 			word += LAUNCH_WORDS;
 		}
@@ -531,9 +542,9 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 			litepulse_trace_launches(lp, &launches[done], taken, 0);
 		done += taken;
 		if (done)
-			lp->last_launch = launches[done - 1].tick;
+			lp->claim.last_launch = launches[done - 1].tick;
 		if (taken < batch) {
-			WRITE_ONCE(lp->launch_full, true);
+			WRITE_ONCE(lp->queue.full, true);
 			/* The rest waits, whatever may be wrong with it. */
 			error = -EAGAIN;
 		}
@@ -584,7 +595,7 @@ int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *cla
 	if (trace_litepulse_launch_enabled())
 		litepulse_trace_launches(lp, launch, 1, error);
 	if (!error)
-		lp->last_launch = launch->tick;
+		lp->claim.last_launch = launch->tick;
 	return error;
 }
 EXPORT_SYMBOL_NS_GPL(litepulse_output_answer, LITEPULSE_NAMESPACE);
@@ -601,11 +612,12 @@ int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *clai
 	int error = litepulse_board_usable(lp, claimant) ?:
 		litepulse_board_configure(lp, &litepulse_output_end[FLUSH_QUEUE], 1);
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (!error) {
-		lp->last_launch = 0;
-		WRITE_ONCE(lp->launch_full, false);
-		lp->uses.queue = 0;
-		WRITE_ONCE(lp->kept_uses.queue, 0);
+		lp->claim.last_launch = 0;
+		WRITE_ONCE(lp->queue.full, false);
+		lp->claim.uses.queue = 0;
+		WRITE_ONCE(lp->claim.kept_uses.queue, 0);
 	}
 	return error;
 }
@@ -629,6 +641,7 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
 	bool unchanged = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_UNCHANGED;
 	u32 word, echo_ticks;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (driver_enable->flags &
 		    ~(LITEPULSE_DRIVER_ENABLE_ECHO | LITEPULSE_DRIVER_ENABLE_UNCHANGED) ||
 	    (unchanged && (lead || lag)) ||
@@ -663,22 +676,22 @@ static int litepulse_output_reason_to_errno(const struct litepulse_record *answe
 
 static bool litepulse_output_answered(struct litepulse *lp)
 {
-	return READ_ONCE(lp->answer_state) == LITEPULSE_ANSWER_COME;
+	return READ_ONCE(lp->answer.state) == LITEPULSE_ANSWER_COME;
 }
 
 static void litepulse_output_expect_answer(struct litepulse *lp, u64 since, bool stop)
 {
-	spin_lock_irq(&lp->lock);
-	lp->answer_since = since;
-	lp->answer_stop = stop;
-	WRITE_ONCE(lp->answer_state, LITEPULSE_ANSWER_EXPECTED);
-	spin_unlock_irq(&lp->lock);
+	spin_lock_irq(&lp->feed.lock);
+	lp->answer.since = since;
+	lp->answer.stop = stop;
+	WRITE_ONCE(lp->answer.state, LITEPULSE_ANSWER_EXPECTED);
+	spin_unlock_irq(&lp->feed.lock);
 }
 
 /* 0, -EINTR, or -EIO if none comes. */
 static int litepulse_output_wait_for_answer(struct litepulse *lp)
 {
-	long left = wait_event_killable_timeout(lp->answer_wait, litepulse_output_answered(lp),
+	long left = wait_event_killable_timeout(lp->answer.wait, litepulse_output_answered(lp),
 						litepulse_board_patience(lp));
 
 	return left > 0 ? 0 : left ? -EINTR : -EIO;
@@ -718,6 +731,7 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 	u64 now;
 	int error;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	error = litepulse_board_now(lp, &now) ?: litepulse_sink_unmoderate(lp);
 	if (error)
 		return error;
@@ -730,11 +744,11 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 		error = error ?: litepulse_output_wait_for_status(lp, pending, pending, true);
 	else
 		error = error ?: litepulse_output_wait_for_answer(lp);
-	spin_lock_irq(&lp->lock);
-	if (!error && lp->answer_state == LITEPULSE_ANSWER_COME)
-		error = litepulse_output_reason_to_errno(&lp->answer);
-	lp->answer_state = LITEPULSE_ANSWER_NONE;
-	spin_unlock_irq(&lp->lock);
+	spin_lock_irq(&lp->feed.lock);
+	if (!error && lp->answer.state == LITEPULSE_ANSWER_COME)
+		error = litepulse_output_reason_to_errno(&lp->answer.record);
+	lp->answer.state = LITEPULSE_ANSWER_NONE;
+	spin_unlock_irq(&lp->feed.lock);
 	litepulse_sink_end_unmoderate(lp);
 	return error;
 }
@@ -785,6 +799,7 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	u32 status;
 	int error;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (train->flags & ~LITEPULSE_TRAIN_ASAP || train->reserved || train->reserved2 ||
 	    (asap && train->start) || !litepulse_output_fraction_ok(train->num, train->den))
 		return -EINVAL;
@@ -798,12 +813,12 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 		return -EBUSY;
 	lp->port_ops->train_starts(lp);
 	/* Until it is known what the board has taken. */
-	lp->train.period = 0;
-	lp->uses.train = BIT(train->profile);
-	WRITE_ONCE(lp->kept_uses.train, 0);
+	lp->claim.train.period = 0;
+	lp->claim.uses.train = BIT(train->profile);
+	WRITE_ONCE(lp->claim.kept_uses.train, 0);
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, false);
 	if (!error)
-		lp->train = *train;
+		lp->claim.train = *train;
 	return error == -EINVAL ? litepulse_output_refused(lp, train->profile) : error;
 }
 
@@ -830,6 +845,7 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 	u32 status;
 	int error;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (adjust->flags || !litepulse_output_fraction_ok(adjust->num, adjust->den))
 		return -EINVAL;
 	error = litepulse_board_usable(lp, claimant) ?:
@@ -842,18 +858,18 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 		return -EBUSY;
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, true);
 	if (litepulse_output_is_unknown(error)) {
-		lp->train.period = 0;
-	} else if (!error && lp->train.period) {
-		lp->train.period = adjust->period;
-		lp->train.num = adjust->num;
-		lp->train.den = adjust->den;
+		lp->claim.train.period = 0;
+	} else if (!error && lp->claim.train.period) {
+		lp->claim.train.period = adjust->period;
+		lp->claim.train.num = adjust->num;
+		lp->claim.train.den = adjust->den;
 	}
 	return error;
 }
 
 /**
  * litepulse_output_train_get - the train that runs, as it was asked for
- * @lp: device; claim_mutex is held
+ * @lp: device; claim.mutex is held
  * @train: answer
  *
  * Return: 0, -ENODATA if none runs or it was started before the driver found the board, or an
@@ -864,12 +880,12 @@ int litepulse_output_train_get(struct litepulse *lp, struct litepulse_train *tra
 	u32 status;
 	int error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	if (error)
 		return error;
-	if (!(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK) || !lp->train.period)
+	if (!(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK) || !lp->claim.train.period)
 		return -ENODATA;
-	*train = lp->train;
+	*train = lp->claim.train;
 	return 0;
 }
 
@@ -888,8 +904,9 @@ int litepulse_output_train_stop(struct litepulse *lp, struct litepulse_claimant 
 		litepulse_output_train_command(lp, &litepulse_output_end[STOP_TRAIN], 1, true,
 					       false);
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (!error)
-		*pulses = lp->answer.data;
+		*pulses = lp->answer.record.data;
 	return error;
 }
 
@@ -902,7 +919,7 @@ static int litepulse_output_is_free(struct litepulse *lp)
 	u32 status;
 	int error;
 
-	if (lp->claimant || READ_ONCE(lp->line) & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)
+	if (lp->claim.claimant || READ_ONCE(lp->line.word) & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)
 		return -EBUSY;
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (error)
@@ -929,7 +946,7 @@ static void litepulse_output_pulse_put(struct litepulse_sink *sink,
 
 	if (!pulse->outcome.kind) {
 		pulse->outcome = *record;
-		wake_up(&pulse->lp->answer_wait);
+		wake_up(&pulse->lp->answer.wait);
 	}
 }
 
@@ -937,7 +954,7 @@ static void litepulse_output_pulse_put(struct litepulse_sink *sink,
 static int litepulse_output_wait_for_pulse(struct litepulse_output_pulse *pulse)
 {
 	struct litepulse *lp = pulse->lp;
-	long left = wait_event_killable_timeout(lp->answer_wait, READ_ONCE(pulse->outcome.kind),
+	long left = wait_event_killable_timeout(lp->answer.wait, READ_ONCE(pulse->outcome.kind),
 						litepulse_board_patience(lp));
 
 	return left > 0 ? 0 : left ? -EINTR : -EIO;
@@ -980,7 +997,7 @@ int litepulse_output_break(struct litepulse *lp, u32 width, u64 *end)
 	struct litepulse_claimant tty = { };
 	int error;
 
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	error = litepulse_output_is_free(lp) ?: litepulse_output_end_rest(lp) ?:
 		litepulse_sink_add(lp, &pulse.sink);
 	if (error)
@@ -1069,6 +1086,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	const bool edge = responder->trigger == LITEPULSE_TRIGGER_EDGE;
 	int error;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	if (responder->trigger == LITEPULSE_TRIGGER_OFF) {
 		if (memcmp(responder, &off, sizeof(off)))
 			return -EINVAL;
@@ -1093,14 +1111,14 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	if (!error && responder->trigger == LITEPULSE_TRIGGER_LIN)
 		error = litepulse_output_check_lin(lp, responder);
 	error = error ?: litepulse_board_usable(lp, claimant);
-	error = error ?: mutex_lock_killable(&lp->setup_mutex);
+	error = error ?: mutex_lock_killable(&lp->setup.mutex);
 	if (error)
 		return error;
 	/* By profile 0 it receives what triggers it. */
 	error = litepulse_output_arm(lp, BIT(edge ? responder->channel : lp->inputs), !edge,
 				     BIT(responder->profile) | (edge ? 0 : BIT(0)), words,
 				     ARRAY_SIZE(words));
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	/* Nothing half done. What cannot be reached may be armed until the claim ends. */
 	if (error && !litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1))
 		litepulse_output_end_responder(lp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The claim, and what its holder may do. All but litepulse_output_answer() are called by the
- * holder, under claim_mutex.
+ * holder, under claim.mutex.
  */
 #ifndef LITEPULSE_OUTPUT_H
 #define LITEPULSE_OUTPUT_H

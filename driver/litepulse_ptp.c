@@ -51,11 +51,11 @@ struct litepulse_ptp {
 	struct litepulse *lp;
 	struct ptp_clock *clock;	/* NULL until it is registered */
 	struct ptp_clock_info info;
-	struct litepulse_sink sink;	/* edges to be stamped; want: claim_mutex */
-	struct litepulse_sink pps;	/* edges of the PPS source; want: claim_mutex */
+	struct litepulse_sink sink;	/* edges to be stamped; want: claim.mutex */
+	struct litepulse_sink pps;	/* edges of the PPS source; want: claim.mutex */
 	struct ptp_pin_desc *pins;	/* the inputs, the line, and the output */
 
-	/* For what follows; innermost, interrupts off. Who changes it has claim_mutex, too. */
+	/* For what follows; innermost, interrupts off. Who changes it has claim.mutex, too. */
 	spinlock_t lock;
 	struct litepulse_phc phc;
 	struct litepulse_phc past[PAST];	/* functions before phc, a ring */
@@ -64,7 +64,7 @@ struct litepulse_ptp {
 	u64 seen_boot;			/* CLOCK_BOOTTIME when it was read, ns */
 	unsigned int restarts;		/* how often ticks have begun again */
 
-	/* Periodic output: claim_mutex. */
+	/* Periodic output: claim.mutex. */
 	struct litepulse_claimant claimant;
 	bool enabled;			/* has the claim */
 	bool suspended;			/* nothing may run, nobody asks the board; read without */
@@ -122,10 +122,10 @@ static int litepulse_ptp_note_tick(struct litepulse_ptp *ptp, u64 tick, unsigned
 	return 0;
 }
 
-/* Under claim_mutex, so that the clock is not restarted meanwhile. */
+/* Under claim.mutex, so that the clock is not restarted meanwhile. */
 static int litepulse_ptp_read_tick(struct litepulse_ptp *ptp, u64 *tick)
 {
-	lockdep_assert_held(&ptp->lp->claim_mutex);
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	return litepulse_board_now(ptp->lp, tick) ?:
 		litepulse_ptp_note_tick(ptp, *tick, ptp->restarts);
 }
@@ -159,7 +159,7 @@ static void litepulse_ptp_set_clock(struct litepulse_ptp *ptp, const struct lite
 {
 	unsigned long flags;
 
-	lockdep_assert_held(&ptp->lp->claim_mutex);
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	spin_lock_irqsave(&ptp->lock, flags);
 	ptp->past[++ptp->newest % PAST] = ptp->phc;
 	ptp->phc = *phc;
@@ -201,7 +201,7 @@ static int litepulse_ptp_gettimex64(struct ptp_clock_info *info, struct timespec
 	return error;
 }
 
-/* --- periodic output: all with claim_mutex and gone_sem held ---------------------------------- */
+/* --- periodic output: all with claim.mutex and gone_sem held ---------------------------------- */
 
 /* Twice as far ahead after what came too late, an eighth less after what came in time. */
 static void litepulse_ptp_adapt_ahead(struct litepulse_ptp *ptp, int error)
@@ -225,6 +225,7 @@ static int litepulse_ptp_start_train(struct litepulse_ptp *ptp, bool after)
 	u64 tick;
 	int error;
 
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	error = litepulse_output_set_profile(ptp->lp, &ptp->claimant, &profile) ?:
 		litepulse_output_set_rest(ptp->lp, &ptp->claimant, &low);
 	for (attempt = 0; !error && attempt < ATTEMPTS; attempt++) {
@@ -259,6 +260,7 @@ static int litepulse_ptp_restart_train(struct litepulse_ptp *ptp)
 	u32 pulses;
 	int error;
 
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	error = litepulse_output_train_stop(ptp->lp, &ptp->claimant, &pulses);
 	if (error)
 		return error;
@@ -274,6 +276,7 @@ static int litepulse_ptp_retune_train(struct litepulse_ptp *ptp)
 	u64 tick;
 	int error;
 
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
 		struct litepulse_train_adjust request = { };
 
@@ -313,6 +316,7 @@ static long litepulse_ptp_follow_clock(struct litepulse_ptp *ptp)
 {
 	int error = 0;
 
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	if (!ptp->enabled || ptp->suspended)
 		return 0;
 	if (!ptp->running)
@@ -338,6 +342,7 @@ static void litepulse_ptp_follow_clock_soon(struct litepulse_ptp *ptp)
 
 static void litepulse_ptp_disable_perout(struct litepulse_ptp *ptp)
 {
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	if (ptp->enabled)
 		litepulse_output_unclaim(ptp->lp, &ptp->claimant);
 	ptp->enabled = false;
@@ -400,6 +405,7 @@ static int litepulse_ptp_enable_perout(struct litepulse_ptp *ptp,
 	u32 width;
 	int error;
 
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	error = litepulse_ptp_check_perout(ptp, request, &origin, &period, &width);
 	if (error)
 		return error;
@@ -432,6 +438,7 @@ static void litepulse_ptp_step_clock(struct litepulse_ptp *ptp, u64 tick, u64 ns
 {
 	struct litepulse_phc phc = ptp->phc;
 
+	lockdep_assert_held(&ptp->lp->claim.mutex);
 	phc.tick = tick;
 	phc.ns = ns;
 	phc.frac = 0;
@@ -672,7 +679,7 @@ static int litepulse_ptp_enable(struct ptp_clock_info *info, struct ptp_clock_re
 	return error;
 }
 
-/* litepulse.phc_ns, with litepulse.lock held: whatever adjustments came after the tick. */
+/* litepulse.feed.phc_ns, under its lock: whatever adjustments came after the tick. */
 static u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick)
 {
 	return litepulse_ptp_tick_to_ns(lp->ptp, tick);
@@ -703,7 +710,7 @@ static const struct ptp_clock_info litepulse_ptp_info = {
 int litepulse_ptp_add(struct litepulse *lp)
 {
 	u64 ahead = lp->ops->sleeps ? AHEAD_SLEEPS_NS : AHEAD_NS;
-	u64 restarts = READ_ONCE(lp->restarts);
+	u64 restarts = READ_ONCE(lp->feed.restarts);
 	struct litepulse_header now;
 	struct litepulse_ptp *ptp;
 	struct ptp_clock *clock;
@@ -750,18 +757,18 @@ int litepulse_ptp_add(struct litepulse *lp)
 	}
 	/* Pairs with litepulse_ptp_enable(), which may be called already. */
 	smp_store_release(&ptp->clock, clock);
-	mutex_lock(&lp->claim_mutex);
-	spin_lock_irq(&lp->lock);
+	mutex_lock(&lp->claim.mutex);
+	spin_lock_irq(&lp->feed.lock);
 	lp->ptp = ptp;
-	lp->phc_ns = litepulse_ptp_ns;
-	spin_unlock_irq(&lp->lock);
+	lp->feed.phc_ns = litepulse_ptp_ns;
+	spin_unlock_irq(&lp->feed.lock);
 	/* The tick that the clock began with may be from before a reset. */
-	if (restarts != lp->restarts) {
+	if (restarts != lp->feed.restarts) {
 		error = litepulse_board_header(lp, &now);
 		if (!error)
 			litepulse_ptp_restart_clock(lp, &now);
 	}
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	if (error) {
 		litepulse_ptp_remove(lp);
 		return error;
@@ -791,13 +798,13 @@ void litepulse_ptp_remove(struct litepulse *lp)
 	litepulse_sink_remove(lp, &ptp->pps);
 	litepulse_sink_remove(lp, &ptp->sink);
 	ptp_clock_unregister(ptp->clock);
-	mutex_lock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
 	litepulse_ptp_disable_perout(ptp);
-	mutex_unlock(&lp->claim_mutex);
-	spin_lock_irq(&lp->lock);
-	lp->phc_ns = NULL;
+	mutex_unlock(&lp->claim.mutex);
+	spin_lock_irq(&lp->feed.lock);
+	lp->feed.phc_ns = NULL;
 	lp->ptp = NULL;
-	spin_unlock_irq(&lp->lock);
+	spin_unlock_irq(&lp->feed.lock);
 	kfree(ptp->pins);
 	kfree(ptp);
 }
@@ -843,7 +850,7 @@ EXPORT_SYMBOL_NS_GPL(litepulse_ptp_tick, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_ptp_restart_clock - the board was reset: the clock goes on as the host's did meanwhile
- * @lp: device; claim_mutex held, and no sink gets anything yet
+ * @lp: device; claim.mutex held, and no sink gets anything yet
  * @now: of the board, since its reset
  */
 void litepulse_ptp_restart_clock(struct litepulse *lp, const struct litepulse_header *now)
@@ -866,7 +873,7 @@ void litepulse_ptp_restart_clock(struct litepulse *lp, const struct litepulse_he
 
 /**
  * litepulse_ptp_restarted - the board has stopped what ran on it: periodic output starts again
- * @lp: device; claim_mutex and gone_sem held
+ * @lp: device; claim.mutex and gone_sem held
  */
 void litepulse_ptp_restarted(struct litepulse *lp)
 {
@@ -890,10 +897,10 @@ void litepulse_ptp_suspend(struct litepulse *lp)
 {
 	if (!lp->ptp)
 		return;
-	mutex_lock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
 	WRITE_ONCE(lp->ptp->suspended, true);
 	lp->ptp->running = false;
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	/* Who has not seen it leaves. */
 	down_write(&lp->gone_sem);
 	up_write(&lp->gone_sem);
@@ -907,8 +914,8 @@ void litepulse_ptp_resume(struct litepulse *lp)
 {
 	if (!lp->ptp)
 		return;
-	mutex_lock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
 	WRITE_ONCE(lp->ptp->suspended, false);
 	ptp_schedule_worker(lp->ptp->clock, 0);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 }

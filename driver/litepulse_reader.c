@@ -8,8 +8,8 @@
  * room again, or as the last one when all before it was read. What the driver itself reports (LOST,
  * RESTARTED) is a note: it takes no part in the numbers of LITEPULSE_IOC_STATS, and none is lost.
  *
- * The FIFO is a kfifo with one writer (the sink, under litepulse.lock) and one reader (under
- * litepulse_reader.mutex). Its length is asked under litepulse.lock: that orders what was put
+ * The FIFO is a kfifo with one writer (the sink, under litepulse.feed.lock) and one reader (under
+ * litepulse_reader.mutex). Its length is asked under litepulse.feed.lock: that orders what was put
  * before what is read, which kfifo leaves to the processor. Its indices are data races by design.
  */
 #include <linux/bitfield.h>
@@ -46,7 +46,7 @@ static bool litepulse_reader_is_note(u8 kind)
 	return kind >= LITEPULSE_KIND_LOST;
 }
 
-/* Under litepulse.lock. */
+/* Under litepulse.feed.lock. */
 static unsigned int litepulse_reader_queued(struct litepulse_reader *reader)
 {
 	if (reader->ring)
@@ -145,6 +145,7 @@ static bool litepulse_reader_append_notes(struct litepulse_reader *reader)
 	bool any = reader->waiting;
 	unsigned int i;
 
+	lockdep_assert_held(&reader->lp->feed.lock);
 	for (i = 0; i < reader->waiting; i++)
 		litepulse_reader_append(reader, &reader->notes[i]);
 	reader->waiting = 0;
@@ -163,6 +164,7 @@ static noinline void litepulse_reader_put_specially(struct litepulse_reader *rea
 	struct litepulse_event own = litepulse_sink_event(record, data, stamp);
 	bool noted;
 
+	lockdep_assert_held(&reader->lp->feed.lock);
 	if (!is_note)
 		reader->stats.offered++;
 	if (litepulse_reader_size(reader) - litepulse_reader_queued(reader) < reader->waiting + 1) {
@@ -184,7 +186,7 @@ static noinline void litepulse_reader_put_specially(struct litepulse_reader *rea
 		litepulse_reader_set_due(reader, litepulse_reader_queued(reader));
 }
 
-/* Takes one event, under litepulse.lock. */
+/* Takes one event, under litepulse.feed.lock. */
 static void litepulse_reader_put(struct litepulse_sink *sink, const struct litepulse_record *record,
 				 u32 data, const struct litepulse_stamp *stamp)
 {
@@ -210,24 +212,54 @@ static void litepulse_reader_put(struct litepulse_sink *sink, const struct litep
 		litepulse_reader_put_specially(reader, record, data, stamp);
 }
 
-/* Takes plain records, of a reader that has a ring; under litepulse.lock. */
+static void litepulse_reader_write_plain(void *at, u32 index, u64 tick, u64 seq, u32 data, u32 info)
+{
+	struct litepulse_event *events = at;
+
+	events[index] = (struct litepulse_event){
+		.tick = tick,
+		.seq = seq,
+		.data = data,
+		.flags = litepulse_record_flags(info),
+		.kind = litepulse_record_kind(info),
+		.source = litepulse_record_source(info),
+	};
+}
+
+/* Takes plain records; under litepulse.feed.lock. */
 static unsigned int litepulse_reader_take_plain(struct litepulse_sink *sink,
 						struct litepulse_sequence *sequence,
 						const u32 *words, unsigned int count)
 {
 	struct litepulse_reader *reader = container_of(sink, struct litepulse_reader, sink);
+	struct __kfifo *fifo = &reader->fifo.events.kfifo;
+	const u64 since = sink->since[LITEPULSE_EVENTS];
 	unsigned int put, taken;
 
 	if (reader->waiting)
 		return 0;
-	taken = litepulse_ring_take(reader->ring, &sink->selector, sink->since[LITEPULSE_EVENTS],
-				    sequence, words, count, &put);
+	if (reader->ring) {
+		taken = litepulse_ring_take(reader->ring, &sink->selector, since, sequence, words,
+					    count, &put);
+	} else {
+		const struct litepulse_record_places places = { fifo->data, fifo->in, fifo->mask };
+		/* Events may be taken out meanwhile. */
+		const unsigned int room = data_race(kfifo_avail(&reader->fifo.events));
+
+		taken = litepulse_record_take_plain(sequence, &sink->selector, since, words, count,
+						    room, litepulse_reader_write_plain, places,
+						    &put);
+		/* As kfifo_put() does it, but once for all. */
+		smp_wmb();
+		/* Who takes events out may look at it meanwhile. */
+		data_race(fifo->in += put);
+	}
 	reader->stats.offered += put;
 	sink->got |= put;
 	return taken;
 }
 
-/* The same of received bytes. */
+/* The same of received bytes, of a reader that has a ring. */
 static unsigned int litepulse_reader_take_bytes(struct litepulse_sink *sink,
 						struct litepulse_sequence *sequence,
 						const u32 *words, unsigned int count)
@@ -249,14 +281,15 @@ static unsigned int litepulse_reader_take_bytes(struct litepulse_sink *sink,
 
 /*
  * The oldest record waits for others, but not longer than the timeout: counted from its tick, as
- * the board may have held it back for as long as that. Under litepulse.lock.
+ * the board may have held it back for as long as that. Under litepulse.feed.lock.
  */
 static void litepulse_reader_start_waiting(struct litepulse_reader *reader)
 {
 	struct litepulse *lp = reader->lp;
 	u64 timeout = reader->sink.want.timeout_us * (u64)NSEC_PER_USEC, waited = 0;
-	u64 now = max(lp->events.tick, lp->bytes.tick), since;
+	u64 now = max(lp->feed.events.tick, lp->feed.bytes.tick), since;
 
+	lockdep_assert_held(&reader->lp->feed.lock);
 	/* Not hrtimer_active(): while it runs for an older record, a newer one needs its own. */
 	if (!timeout || hrtimer_is_queued(&reader->timer))
 		return;
@@ -274,9 +307,10 @@ static void litepulse_reader_start_waiting(struct litepulse_reader *reader)
 	}
 }
 
-/* Wakes who waits if there is enough, else the oldest waits; under litepulse.lock. */
+/* Wakes who waits if there is enough, else the oldest waits; under litepulse.feed.lock. */
 static void litepulse_reader_wake(struct litepulse_reader *reader)
 {
+	lockdep_assert_held(&reader->lp->feed.lock);
 	if (litepulse_reader_is_due(reader) ||
 	    litepulse_reader_queued(reader) >= max(reader->sink.want.watermark, 1u))
 		wake_up_interruptible_poll(&reader->wait, EPOLLIN | EPOLLRDNORM);
@@ -284,7 +318,7 @@ static void litepulse_reader_wake(struct litepulse_reader *reader)
 		litepulse_reader_start_waiting(reader);
 }
 
-/* Nothing more for now, under litepulse.lock. */
+/* Nothing more for now, under litepulse.feed.lock. */
 static void litepulse_reader_done(struct litepulse_sink *sink)
 {
 	struct litepulse_reader *reader = container_of(sink, struct litepulse_reader, sink);
@@ -299,7 +333,7 @@ static enum hrtimer_restart litepulse_reader_timeout(struct hrtimer *timer)
 	struct litepulse_reader *reader = container_of(timer, struct litepulse_reader, timer);
 	unsigned long flags;
 
-	spin_lock_irqsave(&reader->lp->lock, flags);
+	spin_lock_irqsave(&reader->lp->feed.lock, flags);
 	/* All may have been read meanwhile: then the next record begins to wait anew. */
 	if (litepulse_reader_queued(reader)) {
 		/* Of a ring it may be another one that is the oldest now. */
@@ -307,13 +341,13 @@ static enum hrtimer_restart litepulse_reader_timeout(struct hrtimer *timer)
 			litepulse_reader_set_due(reader, 1);
 		litepulse_reader_wake(reader);
 	}
-	spin_unlock_irqrestore(&reader->lp->lock, flags);
+	spin_unlock_irqrestore(&reader->lp->feed.lock, flags);
 	return HRTIMER_NORESTART;
 }
 
 /* --- read and poll --- */
 
-/* What was lost while a ring was full goes into it when there is room; under litepulse.lock. */
+/* What was lost while a ring was full goes in when there is room; under litepulse.feed.lock. */
 static void litepulse_reader_tell_notes(struct litepulse_reader *reader)
 {
 	if (!reader->waiting ||
@@ -330,7 +364,7 @@ static __poll_t litepulse_reader_events(struct litepulse_reader *reader)
 	__poll_t mask = 0;
 	unsigned int len;
 
-	spin_lock_irq(&lp->lock);
+	spin_lock_irq(&lp->feed.lock);
 	if (reader->ring)
 		litepulse_reader_tell_notes(reader);
 	len = litepulse_reader_queued(reader);
@@ -340,7 +374,7 @@ static __poll_t litepulse_reader_events(struct litepulse_reader *reader)
 		litepulse_reader_start_waiting(reader);
 	if (reader->waiting || reader->holding)
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLPRI;
-	spin_unlock_irq(&lp->lock);
+	spin_unlock_irq(&lp->feed.lock);
 	if (READ_ONCE(lp->gone))
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLHUP | EPOLLERR;
 	return mask;
@@ -354,7 +388,7 @@ static bool litepulse_reader_settle(struct litepulse_reader *reader)
 {
 	bool left;
 
-	spin_lock_irq(&reader->lp->lock);
+	spin_lock_irq(&reader->lp->feed.lock);
 	left = litepulse_reader_queued(reader);
 	if (left) {
 		if (!reader->due && litepulse_reader_queued(reader) < reader->sink.want.watermark)
@@ -371,7 +405,7 @@ static bool litepulse_reader_settle(struct litepulse_reader *reader)
 		hrtimer_try_to_cancel(&reader->timer);
 		reader->due = false;
 	}
-	spin_unlock_irq(&reader->lp->lock);
+	spin_unlock_irq(&reader->lp->feed.lock);
 	return left;
 }
 
@@ -396,14 +430,14 @@ static size_t litepulse_reader_take(struct litepulse_reader *reader, char __user
 			*error = copy_to_user(buffer + done, &reader->held, one) ? -EFAULT : 0;
 			if (*error)
 				break;
-			spin_lock_irq(&reader->lp->lock);
+			spin_lock_irq(&reader->lp->feed.lock);
 			reader->holding = false;
-			spin_unlock_irq(&reader->lp->lock);
+			spin_unlock_irq(&reader->lp->feed.lock);
 			done += one;
 		}
-		spin_lock_irq(&reader->lp->lock);
+		spin_lock_irq(&reader->lp->feed.lock);
 		queued = litepulse_reader_queued(reader);
-		spin_unlock_irq(&reader->lp->lock);
+		spin_unlock_irq(&reader->lp->feed.lock);
 		if (queued) {
 			/* Others may be put in meanwhile. */
 			*error = data_race(kfifo_to_user(&reader->fifo.events, buffer + done,
@@ -590,7 +624,7 @@ static int litepulse_reader_exchange(struct litepulse_reader *reader,
 	struct litepulse_event event;
 	int error = 0;
 
-	spin_lock_irq(&reader->lp->lock);
+	spin_lock_irq(&reader->lp->feed.lock);
 	if (litepulse_reader_queued(reader) > most) {
 		error = -EBUSY;
 	} else {
@@ -598,7 +632,7 @@ static int litepulse_reader_exchange(struct litepulse_reader *reader,
 			kfifo_put(&fifo->events, event);
 		swap(reader->fifo, *fifo);
 	}
-	spin_unlock_irq(&reader->lp->lock);
+	spin_unlock_irq(&reader->lp->feed.lock);
 	return error;
 }
 
@@ -666,11 +700,11 @@ int litepulse_reader_subscribe(struct litepulse_reader *reader,
 	error = litepulse_reader_change(reader, want);
 	if (!error) {
 		/* What waits already, and who waits for it: by the new watermark and timeout. */
-		spin_lock_irq(&lp->lock);
+		spin_lock_irq(&lp->feed.lock);
 		hrtimer_try_to_cancel(&reader->timer);
 		if (litepulse_reader_queued(reader))
 			litepulse_reader_wake(reader);
-		spin_unlock_irq(&lp->lock);
+		spin_unlock_irq(&lp->feed.lock);
 	}
 	mutex_unlock(&reader->mutex);
 	return error;
@@ -705,12 +739,11 @@ int litepulse_reader_make_ring(struct litepulse_reader *reader, struct litepulse
 		wanted->offset = (void *)ring->events - (void *)ring->state;
 		wanted->length = litepulse_reader_ring_bytes(ring);
 		ring->packed = wanted->flags & LITEPULSE_RING_PACKED;
-		spin_lock_irq(&reader->lp->lock);
+		spin_lock_irq(&reader->lp->feed.lock);
 		/* mmap() and read() take no lock. */
 		smp_store_release(&reader->ring, ring);
-		reader->sink.take_plain[LITEPULSE_EVENTS] = litepulse_reader_take_plain;
 		reader->sink.take_plain[LITEPULSE_BYTES] = litepulse_reader_take_bytes;
-		spin_unlock_irq(&reader->lp->lock);
+		spin_unlock_irq(&reader->lp->feed.lock);
 	}
 	mutex_unlock(&reader->mutex);
 	return error;
@@ -742,16 +775,16 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 	/* Nobody reads meanwhile. */
 	if (mutex_lock_interruptible(&reader->mutex))
 		return -ERESTARTSYS;
-	spin_lock_irq(&lp->lock);
+	spin_lock_irq(&lp->feed.lock);
 	*stats = reader->stats;
 	if (reader->ring)
 		litepulse_reader_tell_notes(reader);
 	count = litepulse_reader_queued(reader);
 	head = reader->ring ? reader->ring->head : 0;
-	stats->lost_events = lp->events.lost;
-	stats->lost_bytes = lp->bytes.lost;
-	stats->restarts = lp->restarts;
-	spin_unlock_irq(&lp->lock);
+	stats->lost_events = lp->feed.events.lost;
+	stats->lost_bytes = lp->feed.bytes.lost;
+	stats->restarts = lp->feed.restarts;
+	spin_unlock_irq(&lp->feed.lock);
 	if (reader->ring) {
 		stats->queued = litepulse_ring_events(reader->ring, head, count);
 	} else {
@@ -776,6 +809,7 @@ void litepulse_reader_init(struct litepulse_reader *reader, struct litepulse *lp
 	reader->sink.name = "reader";
 	reader->sink.put = litepulse_reader_put;
 	reader->sink.done = litepulse_reader_done;
+	reader->sink.take_plain[LITEPULSE_EVENTS] = litepulse_reader_take_plain;
 	reader->sink.limited = true;
 	mutex_init(&reader->mutex);
 	init_waitqueue_head(&reader->wait);
@@ -809,9 +843,9 @@ int litepulse_reader_add(struct litepulse_reader *reader)
 
 	if (error)
 		return error;
-	spin_lock_irq(&lp->lock);
-	list_add_tail(&reader->node, &lp->readers);
-	spin_unlock_irq(&lp->lock);
+	spin_lock_irq(&lp->feed.lock);
+	list_add_tail(&reader->node, &lp->feed.readers);
+	spin_unlock_irq(&lp->feed.lock);
 	return 0;
 }
 
@@ -824,9 +858,9 @@ void litepulse_reader_remove(struct litepulse_reader *reader)
 	struct litepulse *lp = reader->lp;
 
 	litepulse_sink_remove(lp, &reader->sink);
-	spin_lock_irq(&lp->lock);
+	spin_lock_irq(&lp->feed.lock);
 	list_del(&reader->node);
-	spin_unlock_irq(&lp->lock);
+	spin_unlock_irq(&lp->feed.lock);
 }
 
 /**
@@ -853,8 +887,8 @@ void litepulse_reader_wake_all(struct litepulse *lp)
 	struct litepulse_reader *reader;
 	unsigned long flags;
 
-	spin_lock_irqsave(&lp->lock, flags);
-	list_for_each_entry(reader, &lp->readers, node)
+	spin_lock_irqsave(&lp->feed.lock, flags);
+	list_for_each_entry(reader, &lp->feed.readers, node)
 		wake_up_interruptible_poll(&reader->wait, EPOLLIN | EPOLLHUP | EPOLLERR);
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 }

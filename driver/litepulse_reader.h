@@ -27,21 +27,21 @@ struct litepulse_reader_fifo {
  * @sink: where they come from
  * @lp: device; the file holds a reference
  * @claimant: holder of the claim whose file this is; NULL: the file is the device's
- * @node: in litepulse.readers; litepulse.lock
+ * @node: in litepulse.feed.readers; litepulse.feed.lock
  * @writable: the file is open for writing
  * @mutex: the reading side of the FIFO, and changes of it
- * @fifo: events are put in under litepulse.lock and taken out under @mutex; it is exchanged under
- *	both
- * @ring: in place of @fifo; NULL if there is none. Set once, under @mutex and litepulse.lock
- * @due_until: of a ring: @due until the program has taken so many, modulo 2^32; litepulse.lock
- * @timer_for: of a ring: so many were taken when @timer was started; litepulse.lock
- * @came_at: CLOCK_MONOTONIC when the newest records came, ns; litepulse.lock
+ * @fifo: events are put in under litepulse.feed.lock and taken out under @mutex; it is exchanged
+ *	under both
+ * @ring: in place of @fifo; NULL if there is none. Set once, under @mutex and litepulse.feed.lock
+ * @due_until: of a ring: @due until the program has taken so many, modulo 2^32; litepulse.feed.lock
+ * @timer_for: of a ring: so many were taken when @timer was started; litepulse.feed.lock
+ * @came_at: CLOCK_MONOTONIC when the newest records came, ns; litepulse.feed.lock
  * @held: the note after the last event of the FIFO, on its way to the program; @mutex
  * @holding: there is one
- * @notes: found no room, in the order in which they began; litepulse.lock
- * @waiting: how many of them; litepulse.lock
- * @stats: litepulse.lock; LITEPULSE_IOC_STATS calculates how many were delivered
- * @due: the oldest record has waited for its timeout, or a note came; litepulse.lock
+ * @notes: found no room, in the order in which they began; litepulse.feed.lock
+ * @waiting: how many of them; litepulse.feed.lock
+ * @stats: litepulse.feed.lock; LITEPULSE_IOC_STATS calculates how many were delivered
+ * @due: the oldest record has waited for its timeout, or a note came; litepulse.feed.lock
  * @timer: makes it due
  * @wait: for records
  */

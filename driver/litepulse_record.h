@@ -202,4 +202,69 @@ static inline bool litepulse_record_select(const struct litepulse_selector *sele
 					    data);
 }
 
+/**
+ * struct litepulse_record_places - where events are put
+ * @at: the memory, of the type that is written
+ * @first: index of the first of them
+ * @mask: of an index
+ *
+ * A copy of what a FIFO or a ring says of itself, which is then in registers.
+ */
+struct litepulse_record_places {
+	void *at;
+	u32 first;
+	u32 mask;
+};
+
+/**
+ * litepulse_record_take_plain - events straight from their words to where they are read
+ * @sequence: of the event stream
+ * @selector: what is wanted
+ * @since: from this tick on
+ * @words: the records
+ * @count: how many
+ * @room: for so many events
+ * @write: one of them; inlined
+ * @places: for @write
+ * @put: set to how many events were put
+ *
+ * The same as litepulse_record_decode_events() and litepulse_record_select(), for the usual case
+ * only: it stops at a record that reports a loss, follows a gap, or is older than @since, and when
+ * there is no room.
+ *
+ * Return: records taken.
+ */
+static __always_inline unsigned int
+litepulse_record_take_plain(struct litepulse_sequence *sequence,
+			    const struct litepulse_selector *selector, u64 since, const u32 *words,
+			    unsigned int count, unsigned int room,
+			    void (*write)(void *at, u32 index, u64 tick, u64 seq, u32 data,
+					  u32 info),
+			    const struct litepulse_record_places places, unsigned int *put)
+{
+	const u64 next = sequence->next;
+	unsigned int i, made = 0;
+	u32 info, data;
+	u64 tick;
+
+	if (!sequence->started || sequence->open_ended)
+		count = 0;
+	for (i = 0; i < count && made < room; i++, words += LITEPULSE_EVENT_WORDS) {
+		info = words[LITEPULSE_EVENT_INFO / 4];
+		if (!litepulse_record_is_plain(info, (u32)next + i))
+			break;
+		tick = litepulse_record_tick(words);
+		if (tick < since)
+			break;
+		if (litepulse_record_select_data(selector, litepulse_record_kind(info),
+						 litepulse_record_source(info),
+						 words[LITEPULSE_EVENT_DATA / 4], &data))
+			write(places.at, (places.first + made++) & places.mask, tick, next + i,
+			      data, info);
+	}
+	sequence->next = next + i;
+	*put = made;
+	return i;
+}
+
 #endif /* LITEPULSE_RECORD_H */

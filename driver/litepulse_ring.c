@@ -3,7 +3,7 @@
  * A ring of events in memory that a program shares with the driver
  *
  * For rates at which copying costs more than all else: an event takes 16 bytes here and is written
- * once, into its place. Events are put in under litepulse.lock.
+ * once, into its place. Events are put in under litepulse.feed.lock.
  */
 #include <linux/gfp.h>
 #include <linux/log2.h>
@@ -96,11 +96,9 @@ int litepulse_ring_map(struct litepulse_ring_buffer *ring, struct vm_area_struct
 	return vm_map_pages(vma, ring->pages, ring->page_count);
 }
 
-static inline void litepulse_ring_write(struct litepulse_ring_buffer *ring, u32 head, u64 tick,
-					u32 data, u16 flags, u8 kind, u8 source)
+static inline void litepulse_ring_write_at(struct litepulse_ring_event *event, u64 tick, u32 data,
+					   u16 flags, u8 kind, u8 source)
 {
-	struct litepulse_ring_event *event = &ring->events[head & (ring->size - 1)];
-
 	event->tick = tick;
 	event->data = data;
 #ifdef __LITTLE_ENDIAN
@@ -108,6 +106,13 @@ static inline void litepulse_ring_write(struct litepulse_ring_buffer *ring, u32 
 #else
 	*(u32 *)&event->flags = (u32)flags << 16 | (u32)kind << 8 | source;
 #endif
+}
+
+static inline void litepulse_ring_write(struct litepulse_ring_buffer *ring, u32 head, u64 tick,
+					u32 data, u16 flags, u8 kind, u8 source)
+{
+	litepulse_ring_write_at(&ring->events[head & (ring->size - 1)], tick, data, flags, kind,
+				source);
 }
 
 static inline void litepulse_ring_publish(struct litepulse_ring_buffer *ring, u32 head)
@@ -266,6 +271,14 @@ unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring, u32
 	return found;
 }
 
+static void litepulse_ring_write_plain(void *at, u32 index, u64 tick, u64 seq, u32 data, u32 info)
+{
+	struct litepulse_ring_event *events = at;
+
+	litepulse_ring_write_at(&events[index], tick, data, litepulse_record_flags(info),
+				litepulse_record_kind(info), litepulse_record_source(info));
+}
+
 /**
  * litepulse_ring_take - plain records, straight into the ring
  * @ring: it
@@ -276,41 +289,19 @@ unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring, u32
  * @count: how many
  * @put: set to how many events were put
  *
- * The same as litepulse_record_decode_events() and litepulse_ring_put(), for the usual case only:
- * it stops at a record that reports a loss, follows a gap, or is older than @since, and when the
- * ring is full.
- *
- * Return: records taken.
+ * Return: records taken, as litepulse_record_take_plain().
  */
 unsigned int litepulse_ring_take(struct litepulse_ring_buffer *ring,
 				 const struct litepulse_selector *selector, u64 since,
 				 struct litepulse_sequence *sequence, const u32 *words,
 				 unsigned int count, unsigned int *put)
 {
-	const u32 full = ring->head + ring->size - litepulse_ring_queued(ring);
-	u32 head = ring->head, next = sequence->next, info, data;
-	unsigned int i;
-	u64 tick;
+	const struct litepulse_record_places places = { ring->events, ring->head, ring->size - 1 };
+	unsigned int taken = litepulse_record_take_plain(sequence, selector, since, words, count,
+							 ring->size - litepulse_ring_queued(ring),
+							 litepulse_ring_write_plain, places, put);
 
-	if (!sequence->started || sequence->open_ended)
-		count = 0;
-	for (i = 0; i < count && head != full; i++, words += LITEPULSE_EVENT_WORDS) {
-		info = words[LITEPULSE_EVENT_INFO / 4];
-		if (!litepulse_record_is_plain(info, next + i))
-			break;
-		tick = litepulse_record_tick(words);
-		if (tick < since)
-			break;
-		if (!litepulse_record_select_data(selector, litepulse_record_kind(info),
-						  litepulse_record_source(info),
-						  words[LITEPULSE_EVENT_DATA / 4], &data))
-			continue;
-		litepulse_ring_write(ring, head++, tick, data, litepulse_record_flags(info),
-				     litepulse_record_kind(info), litepulse_record_source(info));
-	}
-	sequence->next += i;
-	*put = head - ring->head;
 	if (*put)
-		litepulse_ring_publish(ring, head);
-	return i;
+		litepulse_ring_publish(ring, ring->head + *put);
+	return taken;
 }

@@ -73,7 +73,7 @@ static bool litepulse_sink_filter_agrees(struct litepulse *lp, const struct lite
 	u16 mine = want->kinds & BIT(LITEPULSE_KIND_EDGE) ? want->rise | want->fall : 0, theirs;
 	const struct litepulse_sink *sink;
 
-	list_for_each_entry(sink, &lp->sinks, node) {
+	list_for_each_entry(sink, &lp->feed.sinks, node) {
 		if (sink == self || !(sink->want.kinds & BIT(LITEPULSE_KIND_EDGE)))
 			continue;
 		theirs = sink->want.rise | sink->want.fall;
@@ -102,17 +102,19 @@ static bool litepulse_sink_filter_spares_all(const struct litepulse *lp,
 					     const struct litepulse_sink *sink,
 					     const struct litepulse_subscribe *want)
 {
-	return litepulse_sink_filter_spares(&lp->kept_uses.trigger, want) &&
-	       (sink->of_claim || litepulse_sink_filter_spares(&lp->uses.trigger, want));
+	lockdep_assert_held(&lp->setup.mutex);
+	return litepulse_sink_filter_spares(&lp->claim.kept_uses.trigger, want) &&
+	       (sink->of_claim || litepulse_sink_filter_spares(&lp->claim.uses.trigger, want));
 }
 
 /* The filter of the claim's responder follows the subscription of the claim's file. */
 static void litepulse_sink_follow(struct litepulse *lp, const struct litepulse_sink *sink)
 {
 	const struct litepulse_subscribe *want = &sink->want;
-	struct litepulse_trigger *trigger = &lp->uses.trigger;
+	struct litepulse_trigger *trigger = &lp->claim.uses.trigger;
 	u16 edges = want->kinds & BIT(LITEPULSE_KIND_EDGE) ? want->rise | want->fall : 0;
 
+	lockdep_assert_held(&lp->setup.mutex);
 	if (!sink->of_claim || !trigger->channel)
 		return;
 	if (edges & trigger->channel)
@@ -127,7 +129,8 @@ static int litepulse_sink_look_for_trigger(struct litepulse *lp)
 	u32 status;
 	int error;
 
-	if (!lp->uses.trigger.channel && !lp->kept_uses.trigger.channel)
+	lockdep_assert_held(&lp->setup.mutex);
+	if (!lp->claim.uses.trigger.channel && !lp->claim.kept_uses.trigger.channel)
 		return 0;
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (!error && !(status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK))
@@ -154,22 +157,22 @@ static void litepulse_sink_merge(struct litepulse_moderation *all,
 
 /**
  * litepulse_sink_moderate - tells the transport how soon streams interrupt, by what all sinks want
- * @lp: device; setup_mutex held
+ * @lp: device; setup.mutex held
  */
 void litepulse_sink_moderate(struct litepulse *lp)
 {
 	struct litepulse_moderation events = { .level = lp->event_depth / 2,
 					       .age_us = DEFAULT_AGE_US };
 	struct litepulse_moderation bytes = {
-		.level = lp->receive_depth - min(lp->receive_spare, lp->receive_depth / 2),
+		.level = lp->receive_depth - min(lp->setup.receive_spare, lp->receive_depth / 2),
 	};
-	bool listened_to = lp->unmoderated;
+	bool listened_to = lp->setup.unmoderated;
 	struct litepulse_sink *sink;
 	unsigned long flags;
 
-	lockdep_assert_held(&lp->setup_mutex);
-	spin_lock_irqsave(&lp->lock, flags);
-	list_for_each_entry(sink, &lp->sinks, node) {
+	lockdep_assert_held(&lp->setup.mutex);
+	spin_lock_irqsave(&lp->feed.lock, flags);
+	list_for_each_entry(sink, &lp->feed.sinks, node) {
 		struct litepulse_moderation one = { .level = max(sink->want.watermark, 1u),
 						    .age_us = sink->want.timeout_us,
 						    .idle_us = sink->idle_us };
@@ -180,12 +183,12 @@ void litepulse_sink_moderate(struct litepulse *lp)
 			litepulse_sink_merge(&bytes, &one);
 		listened_to |= sink->want.kinds;
 	}
-	if (lp->unmoderated)
+	if (lp->setup.unmoderated)
 		events.level = 1;
-	lp->listened_to = listened_to;
-	spin_unlock_irqrestore(&lp->lock, flags);
-	lp->moderation[LITEPULSE_EVENTS] = events;
-	lp->moderation[LITEPULSE_BYTES] = bytes;
+	lp->feed.listened_to = listened_to;
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
+	lp->setup.moderation[LITEPULSE_EVENTS] = events;
+	lp->setup.moderation[LITEPULSE_BYTES] = bytes;
 	lp->ops->moderate(lp->context, &events, &bytes);
 }
 
@@ -197,13 +200,13 @@ void litepulse_sink_moderate(struct litepulse *lp)
  */
 int litepulse_sink_unmoderate(struct litepulse *lp)
 {
-	int error = mutex_lock_killable(&lp->setup_mutex);
+	int error = mutex_lock_killable(&lp->setup.mutex);
 
 	if (error)
 		return error;
-	lp->unmoderated++;
+	lp->setup.unmoderated++;
 	litepulse_sink_moderate(lp);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	return 0;
 }
 
@@ -214,26 +217,26 @@ int litepulse_sink_unmoderate(struct litepulse *lp)
 void litepulse_sink_end_unmoderate(struct litepulse *lp)
 {
 	/* It must finish, also if the program is to die. */
-	mutex_lock(&lp->setup_mutex);
-	lp->unmoderated--;
+	mutex_lock(&lp->setup.mutex);
+	lp->setup.unmoderated--;
 	litepulse_sink_moderate(lp);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 }
 
 /**
  * litepulse_sink_forget_trigger - no responder is armed any more
- * @lp: device; setup_mutex held. Its filter stays until litepulse_sink_apply()
+ * @lp: device; setup.mutex held. Its filter stays until litepulse_sink_apply()
  */
 void litepulse_sink_forget_trigger(struct litepulse *lp)
 {
-	lockdep_assert_held(&lp->setup_mutex);
-	lp->uses.trigger = (struct litepulse_trigger){ };
-	lp->kept_uses.trigger = (struct litepulse_trigger){ };
+	lockdep_assert_held(&lp->setup.mutex);
+	lp->claim.uses.trigger = (struct litepulse_trigger){ };
+	lp->claim.kept_uses.trigger = (struct litepulse_trigger){ };
 }
 
 /**
  * litepulse_sink_apply - makes the hardware record what the sinks want; what fails is repeated
- * @lp: device; setup_mutex held
+ * @lp: device; setup.mutex held
  *
  * Return: 0 or an error of the transport.
  */
@@ -241,7 +244,8 @@ int litepulse_sink_apply(struct litepulse *lp)
 {
 	u32 mask = LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK, rise = 0, fall = 0, filtered = 0,
 	    length = 0;
-	const struct litepulse_trigger *triggers[] = { &lp->uses.trigger, &lp->kept_uses.trigger };
+	const struct litepulse_trigger *triggers[] = { &lp->claim.uses.trigger,
+						       &lp->claim.kept_uses.trigger };
 	bool bytes = false, ns = false;
 	struct litepulse_word words[3];
 	struct litepulse_sink *sink;
@@ -249,9 +253,9 @@ int litepulse_sink_apply(struct litepulse *lp)
 	unsigned int i;
 	int error;
 
-	lockdep_assert_held(&lp->setup_mutex);
-	spin_lock_irqsave(&lp->lock, flags);
-	list_for_each_entry(sink, &lp->sinks, node) {
+	lockdep_assert_held(&lp->setup.mutex);
+	spin_lock_irqsave(&lp->feed.lock, flags);
+	list_for_each_entry(sink, &lp->feed.sinks, node) {
 		const struct litepulse_subscribe *want = &sink->want;
 
 		mask |= litepulse_sink_event_mask(want);
@@ -265,8 +269,8 @@ int litepulse_sink_apply(struct litepulse *lp)
 				length = want->filter;
 		}
 	}
-	lp->want_ns = ns;
-	spin_unlock_irqrestore(&lp->lock, flags);
+	lp->feed.want_ns = ns;
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 	litepulse_sink_moderate(lp);
 	for (i = 0; i < ARRAY_SIZE(triggers); i++) {
 		if (triggers[i]->length > 1) {
@@ -274,16 +278,16 @@ int litepulse_sink_apply(struct litepulse *lp)
 			length = triggers[i]->length;
 		}
 	}
-	lp->filter = FIELD_PREP(LITEPULSE_CFG_FILTER_ENABLE_MASK, filtered) |
+	lp->setup.filter = FIELD_PREP(LITEPULSE_CFG_FILTER_ENABLE_MASK, filtered) |
 		FIELD_PREP(LITEPULSE_CFG_FILTER_LENGTH_MASK, length ?: 1);
-	words[0] = (struct litepulse_word){ LITEPULSE_CFG_FILTER, lp->filter };
+	words[0] = (struct litepulse_word){ LITEPULSE_CFG_FILTER, lp->setup.filter };
 	words[1] = (struct litepulse_word){
 		LITEPULSE_CFG_CAPTURE_EDGES,
 		FIELD_PREP(LITEPULSE_CFG_CAPTURE_EDGES_RISE_MASK, rise) |
 			FIELD_PREP(LITEPULSE_CFG_CAPTURE_EDGES_FALL_MASK, fall)
 	};
 	words[2] = (struct litepulse_word){ LITEPULSE_CFG_EVENT_MASK, mask };
-	bytes |= lp->responder_listens;
+	bytes |= lp->setup.responder_listens;
 	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_RX_ENABLE_MASK,
 				 bytes ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0);
 	/* Else the receiver would be switched on some time after the tty was opened. */
@@ -328,16 +332,16 @@ int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink)
 /* Only sinks that want something are in the list: each event costs time for each of them. */
 static void litepulse_sink_list(struct litepulse *lp, struct litepulse_sink *sink, bool wanted)
 {
-	lockdep_assert_held(&lp->lock);
+	lockdep_assert_held(&lp->feed.lock);
 	if (wanted == !list_empty(&sink->node))
 		return;
 	if (wanted)
-		list_add_tail(&sink->node, &lp->sinks);
+		list_add_tail(&sink->node, &lp->feed.sinks);
 	else
 		list_del_init(&sink->node);
-	WRITE_ONCE(lp->sink_count, lp->sink_count + (wanted ? 1 : -1));
+	WRITE_ONCE(lp->feed.sink_count, lp->feed.sink_count + (wanted ? 1 : -1));
 	if (sink->limited)
-		lp->limited_sinks += wanted ? 1 : -1;
+		lp->feed.limited_sinks += wanted ? 1 : -1;
 }
 
 /* The one sink that wants a stream, if it can take its records as they are. */
@@ -346,7 +350,8 @@ static struct litepulse_sink *litepulse_sink_only(struct litepulse *lp,
 {
 	struct litepulse_sink *sink, *only = NULL;
 
-	list_for_each_entry(sink, &lp->sinks, node) {
+	lockdep_assert_held(&lp->feed.lock);
+	list_for_each_entry(sink, &lp->feed.sinks, node) {
 		if (!(stream == LITEPULSE_BYTES ? litepulse_sink_wants_bytes(&sink->want) :
 						  litepulse_sink_wants_events(&sink->want)))
 			continue;
@@ -360,14 +365,15 @@ static struct litepulse_sink *litepulse_sink_only(struct litepulse *lp,
 static void litepulse_sink_set_want(struct litepulse *lp, struct litepulse_sink *sink,
 				    const struct litepulse_subscribe *want)
 {
+	lockdep_assert_held(&lp->feed.lock);
 	litepulse_sink_list(lp, sink, want->kinds);
 	sink->want = *want;
 	/* Before the next header is read. */
 	if (litepulse_sink_wants_ns(want))
-		WRITE_ONCE(lp->want_ns, true);
+		WRITE_ONCE(lp->feed.want_ns, true);
 	sink->selector = litepulse_record_selector(want, lp->samples);
-	lp->only_sink[LITEPULSE_EVENTS] = litepulse_sink_only(lp, LITEPULSE_EVENTS);
-	lp->only_sink[LITEPULSE_BYTES] = litepulse_sink_only(lp, LITEPULSE_BYTES);
+	lp->feed.only_sink[LITEPULSE_EVENTS] = litepulse_sink_only(lp, LITEPULSE_EVENTS);
+	lp->feed.only_sink[LITEPULSE_BYTES] = litepulse_sink_only(lp, LITEPULSE_BYTES);
 }
 
 /* Parts of the event stream that a sink wants, as bits. */
@@ -402,7 +408,7 @@ static void litepulse_sink_mark(u64 *ticks, unsigned int count, u32 bits, u64 ti
 	}
 }
 
-/* From @tick on the sink wants these, too. Under litepulse.lock. */
+/* From @tick on the sink wants these, too. Under litepulse.feed.lock. */
 static void litepulse_sink_mark_new(struct litepulse_sink *sink,
 				    const struct litepulse_sink_bits *new, u64 tick)
 {
@@ -450,7 +456,7 @@ bool litepulse_sink_wanted(const struct litepulse *lp, const struct litepulse_si
 
 /**
  * litepulse_sink_forget_since - from now on the sink gets all that it wants: ticks begin anew
- * @sink: it; litepulse.lock is held
+ * @sink: it; litepulse.feed.lock is held
  */
 void litepulse_sink_forget_since(struct litepulse_sink *sink)
 {
@@ -459,7 +465,7 @@ void litepulse_sink_forget_since(struct litepulse_sink *sink)
 }
 
 /**
- * litepulse_sink_set - as litepulse_sink_change(), for a caller that holds setup_mutex
+ * litepulse_sink_set - as litepulse_sink_change(), for a caller that holds setup.mutex
  * @lp: device
  * @sink: one that was added
  * @want: checked by the caller
@@ -476,35 +482,35 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 	u64 now = 0;
 	int error = 0;
 
-	lockdep_assert_held(&lp->setup_mutex);
+	lockdep_assert_held(&lp->setup.mutex);
 	/* The FIFOs may hold older records, of which others do not mind that they wait. */
 	if (want->kinds && (new.kinds || new.sources || new.rise || new.fall) &&
 	    !sink->takes_older)
 		error = litepulse_board_now(lp, &now);
 	if (!error && want->kinds & BIT(LITEPULSE_KIND_EDGE))
 		error = litepulse_sink_look_for_trigger(lp);
-	trigger = lp->uses.trigger;
-	spin_lock_irqsave(&lp->lock, flags);
+	trigger = lp->claim.uses.trigger;
+	spin_lock_irqsave(&lp->feed.lock, flags);
 	if (!error && !(litepulse_sink_filter_agrees(lp, sink, want) &&
 			litepulse_sink_filter_spares_all(lp, sink, want)))
 		error = -EBUSY;
 	if (!error && want->kinds && list_empty(&sink->node) && sink->limited &&
-	    lp->limited_sinks >= LITEPULSE_SUBSCRIBERS_MAX)
+	    lp->feed.limited_sinks >= LITEPULSE_SUBSCRIBERS_MAX)
 		error = -EUSERS;
 	if (!error) {
 		litepulse_sink_mark_new(sink, &new, now);
 		litepulse_sink_set_want(lp, sink, want);
 	}
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 	if (error)
 		return error;
 	litepulse_sink_follow(lp, sink);
 	error = litepulse_sink_apply(lp);
 	if (error) {
-		lp->uses.trigger = trigger;
-		spin_lock_irqsave(&lp->lock, flags);
+		lp->claim.uses.trigger = trigger;
+		spin_lock_irqsave(&lp->feed.lock, flags);
 		litepulse_sink_set_want(lp, sink, &before);
-		spin_unlock_irqrestore(&lp->lock, flags);
+		spin_unlock_irqrestore(&lp->feed.lock, flags);
 		/* The caller gets the first error; this one is made good for later. */
 		(void)litepulse_sink_apply(lp);
 	}
@@ -523,12 +529,12 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 			  const struct litepulse_subscribe *want)
 {
-	int error = mutex_lock_killable(&lp->setup_mutex);
+	int error = mutex_lock_killable(&lp->setup.mutex);
 
 	if (error)
 		return error;
 	error = litepulse_sink_set(lp, sink, want);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	return error;
 }
 
@@ -542,9 +548,9 @@ void litepulse_sink_skip_bytes(struct litepulse *lp, struct litepulse_sink *sink
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&lp->lock, flags);
+	spin_lock_irqsave(&lp->feed.lock, flags);
 	sink->since[LITEPULSE_BYTES] = max(sink->since[LITEPULSE_BYTES], tick);
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 }
 
 /**
@@ -563,12 +569,12 @@ void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink)
 	if (!sink->want.kinds)
 		return;
 	/* Else it must finish: what @sink is part of is freed next. */
-	mutex_lock(&lp->setup_mutex);
-	spin_lock_irqsave(&lp->lock, flags);
+	mutex_lock(&lp->setup.mutex);
+	spin_lock_irqsave(&lp->feed.lock, flags);
 	litepulse_sink_set_want(lp, sink, &nothing);
-	spin_unlock_irqrestore(&lp->lock, flags);
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
 	/* If it fails the board records too much for a while. */
 	if (!lp->gone)
 		(void)litepulse_sink_apply(lp);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 }

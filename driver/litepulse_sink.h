@@ -29,29 +29,30 @@ struct litepulse_sink_parts {
 
 /**
  * struct litepulse_sink - a user of events
- * @node: in litepulse.sinks while it wants anything; litepulse.lock and litepulse.setup_mutex
+ * @node: in litepulse.feed.sinks while it wants anything; litepulse.feed.lock and
+ *	litepulse.setup.mutex
  * @name: what it is, for a person; NULL: of a module that gave none
  * @limited: at most LITEPULSE_SUBSCRIBERS_MAX of those that are limited may want anything
  * @of_claim: of the claim's holder, who may change the filter of what triggers its responder
- * @want: what it gets; litepulse.lock and litepulse.setup_mutex
+ * @want: what it gets; litepulse.feed.lock and litepulse.setup.mutex
  * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
- * @selector: made of @want; litepulse.lock
- * @since: tick from which on it wants all that it wants of a stream; litepulse.lock
+ * @selector: made of @want; litepulse.feed.lock
+ * @since: tick from which on it wants all that it wants of a stream; litepulse.feed.lock
  * @parts: tick from which on it wants each part of the event stream, in which older events than the
- *	latest change of @want may wait: kinds, sources, edges of each channel; litepulse.lock
+ *	latest change of @want may wait: kinds, sources, edges of each channel; litepulse.feed.lock
  * @takes_older: also gets what the board recorded before the sink wanted it; constant, or
- *	litepulse.setup_mutex
+ *	litepulse.setup.mutex
  * @idle_us: time without a new byte after which it wants those that are there, us; 0: never.
- *	litepulse.lock
- * @got: something was put since the last @done; litepulse.lock
+ *	litepulse.feed.lock
+ * @got: something was put since the last @done; litepulse.feed.lock
  * @put: takes one record. @data is its data, without the edges that the sink did not ask for;
- *	@stamp is its time, NULL if that is not known. Called under litepulse.lock
- * @take_plain: of a stream NULL, or called in place of @put under litepulse.lock, while this sink
- *	is the only one that wants the stream and its clock is LITEPULSE_CLOCK_NONE. Takes the words
- *	of records up to one that is not as usual, moves @sequence, sets @got, and returns how many
- *	records it took
+ *	@stamp is its time, NULL if that is not known. Called under litepulse.feed.lock
+ * @take_plain: of a stream NULL, or called in place of @put under litepulse.feed.lock, while this
+ *	sink is the only one that wants the stream and its clock is LITEPULSE_CLOCK_NONE. Takes the
+ *	words of records up to one that is not as usual, moves @sequence, sets @got, and returns how
+ *	many records it took
  * @done: called after the last record of a batch, to wake those who wait; may be NULL. Called under
- *	litepulse.lock
+ *	litepulse.feed.lock
  */
 struct litepulse_sink {
 	struct list_head node;

@@ -2,7 +2,7 @@
 /*
  * The table of the core's LIN slave: which identifiers it answers, and how
  *
- * All are called with claim_mutex and gone_sem held, from processes.
+ * All are called with claim.mutex and gone_sem held, from processes.
  */
 #include <linux/bitfield.h>
 #include <linux/bitops.h>
@@ -66,11 +66,12 @@ static int litepulse_table_write_batch(struct litepulse *lp,
 	u64 off = 0;
 	int error;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	for (i = 0; i < count; i++) {
 		used += litepulse_table_entry_words(&entries[i], words + used);
 		/* If the transport fails it may have been written, or not: both may answer. */
 		if (entries[i].length)
-			lp->lin_answers |= BIT_ULL(entries[i].id);
+			lp->claim.lin_answers |= BIT_ULL(entries[i].id);
 	}
 	error = litepulse_board_configure(lp, words, used);
 	if (error)
@@ -81,7 +82,7 @@ static int litepulse_table_write_batch(struct litepulse *lp,
 		else
 			off |= BIT_ULL(entries[i].id);
 	}
-	lp->lin_answers &= ~off;
+	lp->claim.lin_answers &= ~off;
 	return 0;
 }
 
@@ -101,6 +102,7 @@ int litepulse_table_write(struct litepulse *lp, struct litepulse_claimant *claim
 	unsigned int i;
 	int error = 0;
 
+	lockdep_assert_held(&lp->claim.mutex);
 	for (i = 0; !error && i < count; i++)
 		error = litepulse_table_check_entry(lp, &entries[i]);
 	error = error ?: litepulse_board_usable(lp, claimant);
@@ -112,7 +114,7 @@ int litepulse_table_write(struct litepulse *lp, struct litepulse_claimant *claim
 
 /**
  * litepulse_table_clear - switches all entries off
- * @lp: device, whose claim_mutex is held unless nobody else knows it yet
+ * @lp: device, whose claim.mutex is held
  *
  * Return: 0 or an error of the transport.
  */
@@ -123,8 +125,8 @@ int litepulse_table_clear(struct litepulse *lp)
 	int error = 0;
 	u64 left;
 
-	while (!error && lp->lin_answers) {
-		left = lp->lin_answers;
+	while (!error && lp->claim.lin_answers) {
+		left = lp->claim.lin_answers;
 		for (count = 0; left && count < BATCH; left &= left - 1) {
 			id = __ffs64(left);
 			entries[count++] = (struct litepulse_lin_entry){ .id = id };

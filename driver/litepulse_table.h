@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Entries of the core's LIN slave; under claim_mutex. */
+/* Entries of the core's LIN slave; under claim.mutex. */
 #ifndef LITEPULSE_TABLE_H
 #define LITEPULSE_TABLE_H
 

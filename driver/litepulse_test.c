@@ -681,14 +681,14 @@ static void records_at_once_are_few(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, lp);
 	KUNIT_EXPECT_EQ(test, 512u, litepulse_records_at_once(lp, 512));
 	KUNIT_EXPECT_EQ(test, 32u, litepulse_records_at_once(lp, 32));
-	lp->sink_count = 1;
+	lp->feed.sink_count = 1;
 	KUNIT_EXPECT_EQ(test, 512u, litepulse_records_at_once(lp, 512));
-	lp->sink_count = 64;
+	lp->feed.sink_count = 64;
 	KUNIT_EXPECT_EQ(test, 8u, litepulse_records_at_once(lp, 512));
 	KUNIT_EXPECT_EQ(test, 8u, litepulse_records_at_once(lp, 16));
-	lp->sink_count = 67;
+	lp->feed.sink_count = 67;
 	KUNIT_EXPECT_EQ(test, 7u, litepulse_records_at_once(lp, 512));
-	lp->sink_count = 1000;
+	lp->feed.sink_count = 1000;
 	KUNIT_EXPECT_EQ(test, 1u, litepulse_records_at_once(lp, 512));
 	kfree(lp);
 }

@@ -105,7 +105,7 @@ struct litepulse_tty {
 	struct uart_port port;
 	struct litepulse *lp;
 	struct litepulse_sink sink;	/* received bytes; wants them while the tty is open */
-	unsigned int inserted;		/* into the tty's buffer, not yet pushed: litepulse.lock */
+	unsigned int inserted;		/* into the tty's buffer, not yet pushed: feed.lock */
 	struct kthread_worker *carrier;	/* NULL if the transport sleeps */
 	struct kthread_work carry;
 
@@ -142,11 +142,11 @@ struct litepulse_tty {
 	u32 wanted;			/* LITEPULSE_WANT_*: asked for */
 	u32 told;			/* LITEPULSE_WANT_*: came since they were asked for */
 
-	/* litepulse.claim_mutex */
+	/* litepulse.claim.mutex */
 	u32 echo;			/* its tail in ticks */
 	bool echo_known;		/* not so while a board goes on with one of before */
 
-	/* litepulse.setup_mutex protects what follows. */
+	/* litepulse.setup.mutex protects what follows. */
 	u32 format;			/* of profile 0 */
 	u64 period;
 	bool profile_known;		/* the board has these */
@@ -439,7 +439,7 @@ static void litepulse_tty_break_ctl(struct uart_port *port, int ctl)
 
 /* --- receiving ------------------------------------------------------------------------------- */
 
-/* litepulse.lock and port.lock are held. */
+/* litepulse.feed.lock and port.lock are held. */
 static void litepulse_tty_insert(struct litepulse_tty *t, u8 data, u8 flag)
 {
 	if (tty_insert_flip_char(&t->port.state->port, data, flag))
@@ -450,7 +450,7 @@ static void litepulse_tty_insert(struct litepulse_tty *t, u8 data, u8 flag)
 
 /*
  * Whether a byte or a break is part of a request to the kernel, whose console this is. What the
- * port itself has sent is none. litepulse.lock and port.lock are held.
+ * port itself has sent is none. litepulse.feed.lock and port.lock are held.
  */
 static bool litepulse_tty_is_sysrq(struct litepulse_tty *t, u8 data, u8 flags)
 {
@@ -460,7 +460,7 @@ static bool litepulse_tty_is_sysrq(struct litepulse_tty *t, u8 data, u8 flags)
 		return uart_handle_break(&t->port);
 	if (!uart_prepare_sysrq_char(&t->port, data))
 		return false;
-	WRITE_ONCE(t->lp->sysrq, true);
+	WRITE_ONCE(t->lp->feed.sysrq, true);
 	return true;
 }
 
@@ -470,7 +470,7 @@ static void litepulse_tty_sysrq(struct litepulse *lp)
 	struct litepulse_tty *t = READ_ONCE(lp->tty);
 	unsigned long flags;
 
-	WRITE_ONCE(lp->sysrq, false);
+	WRITE_ONCE(lp->feed.sysrq, false);
 	if (!t)
 		return;
 	uart_port_lock_irqsave(&t->port, &flags);
@@ -533,7 +533,7 @@ static void litepulse_tty_insert_run(struct litepulse_tty *t, const u32 *words, 
 	t->port.icount.buf_overrun += count - room;
 }
 
-/* How many were lost behind the bytes that came; litepulse.lock and port.lock are held. */
+/* How many were lost behind the bytes that came; litepulse.feed.lock and port.lock are held. */
 static void litepulse_tty_receive_lost(struct litepulse_tty *t, u64 lost)
 {
 	struct uart_port *port = &t->port;
@@ -543,7 +543,7 @@ static void litepulse_tty_receive_lost(struct litepulse_tty *t, u64 lost)
 		litepulse_tty_insert(t, 0, TTY_OVERRUN);
 }
 
-/* litepulse.lock is held. */
+/* litepulse.feed.lock is held. */
 static void litepulse_tty_put(struct litepulse_sink *sink, const struct litepulse_record *record,
 			      u32 data, const struct litepulse_stamp *stamp)
 {
@@ -641,8 +641,8 @@ static void litepulse_tty_carry(struct kthread_work *work)
 /*
  * Some bytes are carried to the line discipline by a thread of ours, of the priority that a
  * threaded interrupt has: a worker has to wait for other programs, and takes longer to wake. Many
- * bytes take a worker, so that programs get their turn. litepulse.lock is held: nobody else inserts
- * anything.
+ * bytes take a worker, so that programs get their turn. litepulse.feed.lock is held: nobody else
+ * inserts anything.
  */
 static void litepulse_tty_bytes_done(struct litepulse_sink *sink)
 {
@@ -664,7 +664,7 @@ static void litepulse_tty_bytes_done(struct litepulse_sink *sink)
 
 /*
  * Drops bytes that had been received by that tick: the board stamps them with their start edge, and
- * has them in the middle of their stop bit. setup_mutex is held.
+ * has them in the middle of their stop bit. setup.mutex is held.
  */
 static void litepulse_tty_skip_received(struct litepulse_tty *t, u64 now)
 {
@@ -700,7 +700,7 @@ static struct litepulse_moderation litepulse_tty_moderation(struct litepulse_tty
 	return wish;
 }
 
-/* What the sink wants of an open tty; setup_mutex is held. */
+/* What the sink wants of an open tty; setup.mutex is held. */
 static struct litepulse_subscribe litepulse_tty_wanted(struct litepulse_tty *t)
 {
 	const struct litepulse_moderation now = litepulse_tty_moderation(t);
@@ -713,18 +713,18 @@ static struct litepulse_subscribe litepulse_tty_wanted(struct litepulse_tty *t)
 	};
 }
 
-/* setup_mutex is held. */
+/* setup.mutex is held. */
 static void litepulse_tty_moderate(struct litepulse_tty *t)
 {
 	struct litepulse *lp = t->lp;
 	unsigned long flags;
 
-	spin_lock_irqsave(&lp->lock, flags);
+	spin_lock_irqsave(&lp->feed.lock, flags);
 	if (t->sink.want.kinds)
 		t->sink.want = litepulse_tty_wanted(t);
 	t->sink.idle_us = litepulse_tty_moderation(t).idle_us;
-	spin_unlock_irqrestore(&lp->lock, flags);
-	WRITE_ONCE(lp->interrupts_max, t->low_latency ?
+	spin_unlock_irqrestore(&lp->feed.lock, flags);
+	WRITE_ONCE(lp->setup.interrupts_max, t->low_latency ?
 					       max(t->interrupts_max, INTERRUPTS_LOW_LATENCY) :
 					       t->interrupts_max);
 	litepulse_sink_moderate(lp);
@@ -742,13 +742,13 @@ static int litepulse_tty_set_trigger(struct litepulse_tty *t,
 	/* A byte would wait for others that may never come. */
 	if (trigger->level > 1 && !trigger->age_us && !trigger->idle_us && !idle_auto)
 		return -EINVAL;
-	error = mutex_lock_killable(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup.mutex);
 	if (error)
 		return error;
 	t->trigger = *trigger;
 	t->idle_auto = idle_auto;
 	litepulse_tty_moderate(t);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	return 0;
 }
 
@@ -870,11 +870,11 @@ static ssize_t interrupts_max_store(struct device *dev, struct device_attribute 
 		return -EINVAL;
 	mutex_lock(&tty->mutex);
 	t = litepulse_tty_of_port(tty);
-	error = t ? mutex_lock_killable(&t->lp->setup_mutex) : -ENODEV;
+	error = t ? mutex_lock_killable(&t->lp->setup.mutex) : -ENODEV;
 	if (!error) {
 		t->interrupts_max = value;
 		litepulse_tty_moderate(t);
-		mutex_unlock(&t->lp->setup_mutex);
+		mutex_unlock(&t->lp->setup.mutex);
 	}
 	mutex_unlock(&tty->mutex);
 	return error ?: count;
@@ -960,7 +960,7 @@ static void litepulse_tty_use_profile(struct litepulse_tty *t, u32 format, u64 p
 	/* A start bit, the data, a stop bit, at least. */
 	bits = 7 + FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK, format);
 	frame_ns = litepulse_ticks_to_ns(&t->lp->rate, (period * bits) >> 8);
-	t->lp->receive_spare = div64_u64(SPARE_NS, frame_ns + 1) + 1;
+	t->lp->setup.receive_spare = div64_u64(SPARE_NS, frame_ns + 1) + 1;
 	litepulse_sink_moderate(t->lp);
 }
 
@@ -980,7 +980,7 @@ static int litepulse_tty_put_profile(struct litepulse_tty *t, u32 format, u64 pe
 }
 
 /*
- * Writing it makes the receiver begin anew: only if it is another one. setup_mutex is held. -EBUSY
+ * Writing it makes the receiver begin anew: only if it is another one. setup.mutex is held. -EBUSY
  * if it is lent, or something uses it that a claim has kept.
  */
 static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 period)
@@ -999,8 +999,8 @@ int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
 	struct litepulse_tty *t = lp->tty;
 	int error;
 
-	lockdep_assert_held(&lp->claim_mutex);
-	error = mutex_lock_killable(&lp->setup_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
+	error = mutex_lock_killable(&lp->setup.mutex);
 	if (error)
 		return error;
 	if (t->sink.want.kinds || READ_ONCE(t->suspended) || READ_ONCE(t->console))
@@ -1008,7 +1008,7 @@ int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
 	else
 		error = litepulse_tty_set_profile(t, format, period);
 	t->lent = !error;
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	return error;
 }
 
@@ -1017,11 +1017,11 @@ void litepulse_tty_take_back(struct litepulse *lp)
 	struct litepulse_tty *t = lp->tty;
 	unsigned long flags;
 
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	/* It must finish: the claim ends. */
-	mutex_lock(&lp->setup_mutex);
+	mutex_lock(&lp->setup.mutex);
 	t->lent = false;
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	/* The loopback is again what the serial core takes it for. */
 	uart_port_lock_irqsave(&t->port, &flags);
 	litepulse_tty_set_mctrl(&t->port, t->port.mctrl);
@@ -1031,14 +1031,14 @@ void litepulse_tty_take_back(struct litepulse *lp)
 static int litepulse_tty_fits_lin(struct litepulse *lp)
 {
 	struct litepulse_tty *t = lp->tty;
-	int error = mutex_lock_killable(&lp->setup_mutex);
+	int error = mutex_lock_killable(&lp->setup.mutex);
 
 	if (error)
 		return error;
 	if (t->format != litepulse_tty_profile_format(CS8) ||
 	    t->period < (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8)
 		error = -ERANGE;
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	return error;
 }
 
@@ -1119,7 +1119,7 @@ static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *n
 	baud = uart_get_baud_rate(port, new, old, t->baud_min, t->baud_max);
 
 	/* There is no way to report that the program was killed. */
-	mutex_lock(&lp->setup_mutex);
+	mutex_lock(&lp->setup.mutex);
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
 	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
 	if (custom)
@@ -1144,7 +1144,7 @@ static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *n
 	uart_port_unlock_irqrestore(port, flags);
 
 	litepulse_tty_moderate(t);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 }
 
 /* Has the core the lead of this word already, or will it soon? */
@@ -1227,7 +1227,7 @@ static int litepulse_tty_set_driver_enable(struct litepulse *lp, const u32 *word
 	unsigned long flags;
 	int error = 0;
 
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	/* What the tty was given before is written before. */
 	flush_work(&t->work);
 	if (word)
@@ -1262,7 +1262,7 @@ static void litepulse_tty_train_starts(struct litepulse *lp)
 	struct litepulse_tty *t = lp->tty;
 	unsigned long flags;
 
-	lockdep_assert_held(&lp->claim_mutex);
+	lockdep_assert_held(&lp->claim.mutex);
 	uart_port_lock_irqsave(&t->port, &flags);
 	t->train_runs = true;
 	uart_port_unlock_irqrestore(&t->port, flags);
@@ -1314,8 +1314,8 @@ static struct lock_class_key litepulse_port_mutex_key, litepulse_termios_key;
 static int litepulse_tty_lock_setup(struct litepulse_tty *t)
 {
 	if (!READ_ONCE(t->suspended))
-		return mutex_lock_killable(&t->lp->setup_mutex);
-	mutex_lock(&t->lp->setup_mutex);
+		return mutex_lock_killable(&t->lp->setup.mutex);
+	mutex_lock(&t->lp->setup.mutex);
 	return 0;
 }
 
@@ -1338,7 +1338,7 @@ static int litepulse_tty_startup(struct uart_port *port)
 	if (error)
 		return error;
 	if (t->lent) {
-		mutex_unlock(&lp->setup_mutex);
+		mutex_unlock(&lp->setup.mutex);
 		return -EBUSY;
 	}
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
@@ -1347,7 +1347,7 @@ static int litepulse_tty_startup(struct uart_port *port)
 	want = litepulse_tty_wanted(t);
 	t->sink.idle_us = litepulse_tty_moderation(t).idle_us;
 	error = litepulse_sink_set(lp, &t->sink, &want);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	if (error)
 		return error;
 
@@ -1508,7 +1508,7 @@ int litepulse_tty_console_set(struct uart_port *port, bool on)
 
 	if (t->lp->ops->sleeps)
 		return -ENODEV;
-	mutex_lock(&t->lp->setup_mutex);
+	mutex_lock(&t->lp->setup.mutex);
 	if (on && t->lent)
 		error = -EBUSY;
 	if (!error) {
@@ -1518,7 +1518,7 @@ int litepulse_tty_console_set(struct uart_port *port, bool on)
 		litepulse_tty_hold(t);
 		uart_port_unlock_irqrestore(port, flags);
 	}
-	mutex_unlock(&t->lp->setup_mutex);
+	mutex_unlock(&t->lp->setup.mutex);
 	return error;
 }
 
@@ -1633,7 +1633,7 @@ static int litepulse_tty_wait_for_line(struct litepulse *lp)
 	u32 status;
 	int error;
 
-	while (!(READ_ONCE(lp->line) & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)) {
+	while (!(READ_ONCE(lp->line.word) & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)) {
 		error = litepulse_board_enter(lp);
 		if (error)
 			return error;
@@ -1778,11 +1778,11 @@ static int litepulse_tty_set_serial(struct tty_struct *tty, struct serial_struct
 	mutex_lock(&state->port.mutex);
 	if (state->uart_port) {
 		t = litepulse_tty_of(state->uart_port);
-		error = mutex_lock_killable(&t->lp->setup_mutex);
+		error = mutex_lock_killable(&t->lp->setup.mutex);
 		if (!error) {
 			t->low_latency = t->port.flags & UPF_LOW_LATENCY;
 			litepulse_tty_moderate(t);
-			mutex_unlock(&t->lp->setup_mutex);
+			mutex_unlock(&t->lp->setup.mutex);
 		}
 	}
 	mutex_unlock(&state->port.mutex);
@@ -1800,13 +1800,13 @@ static int litepulse_tty_flush_input(struct tty_struct *tty)
 		return -EIO;
 	error = litepulse_board_enter(lp);
 	if (!error) {
-		error = mutex_lock_killable(&lp->setup_mutex);
+		error = mutex_lock_killable(&lp->setup.mutex);
 		if (!error) {
 			/* With the mutex held, so that no reset is dealt with before it is used. */
 			error = litepulse_board_now(lp, &now);
 			if (!error)
 				litepulse_tty_skip_received(lp->tty, now);
-			mutex_unlock(&lp->setup_mutex);
+			mutex_unlock(&lp->setup.mutex);
 		}
 		litepulse_board_leave(lp);
 	}
@@ -1884,11 +1884,11 @@ static int litepulse_tty_open(struct tty_struct *tty, struct file *file)
 	lp = litepulse_tty_get_board(tty);
 	if (!lp)
 		return 0;
-	error = mutex_lock_killable(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup.mutex);
 	if (!error) {
 		if (lp->tty && lp->tty->lent)
 			error = -EBUSY;
-		mutex_unlock(&lp->setup_mutex);
+		mutex_unlock(&lp->setup.mutex);
 	}
 	litepulse_board_put(lp);
 	return error;
@@ -1945,9 +1945,9 @@ void litepulse_tty_exit(void)
 static bool litepulse_tty_adopt_profile(struct litepulse_tty *t, u64 period_min)
 {
 	struct litepulse *lp = t->lp;
-	const struct litepulse_profile_settings *found = &lp->profiles[0];
+	const struct litepulse_profile_settings *found = &lp->claim.profiles[0];
 
-	if (!lp->kept || found->period < period_min)
+	if (!lp->claim.kept || found->period < period_min)
 		return false;
 	uart_update_timeout(&t->port, CS8, litepulse_baud(&lp->rate, found->period));
 	litepulse_tty_use_profile(t, found->format, found->period);
@@ -1961,7 +1961,7 @@ static void litepulse_tty_adopt_loopback(struct litepulse_tty *t)
 
 	uart_port_lock_irqsave(&t->port, &flags);
 	t->added = true;
-	if (READ_ONCE(t->lp->line) & LITEPULSE_CFG_LINE_LOOPBACK_MASK)
+	if (READ_ONCE(t->lp->line.word) & LITEPULSE_CFG_LINE_LOOPBACK_MASK)
 		t->port.mctrl |= TIOCM_LOOP;
 	litepulse_tty_set_mctrl(&t->port, t->port.mctrl);
 	uart_port_unlock_irqrestore(&t->port, flags);
@@ -2085,13 +2085,13 @@ int litepulse_tty_add(struct litepulse *lp)
 		return -ENOMEM;
 	t->lp = lp;
 	litepulse_tty_set_burst(t, BURST_BYTES);
-	t->lead_known = !lp->kept;
+	t->lead_known = !lp->claim.kept;
 	t->echo = LITEPULSE_ECHO_CYCLES_RESET * lp->samples;
-	t->echo_known = !lp->kept;
+	t->echo_known = !lp->claim.kept;
 	t->trigger.level = min(TRIGGER_BYTES, lp->receive_depth / 2);
 	t->trigger.age_us = TRIGGER_AGE_US;
 	t->interrupts_max = INTERRUPTS_MAX;
-	lp->interrupts_max = INTERRUPTS_MAX;
+	lp->setup.interrupts_max = INTERRUPTS_MAX;
 	t->idle_auto = true;
 	t->sink.name = "tty";
 	t->sink.put = litepulse_tty_put;
@@ -2107,9 +2107,9 @@ int litepulse_tty_add(struct litepulse *lp)
 	spin_lock_init(&port->lock);
 	/* From now on a board that is reset gets the profile again. */
 	smp_store_release(&lp->tty, t);
-	mutex_lock(&lp->setup_mutex);
+	mutex_lock(&lp->setup.mutex);
 	error = litepulse_tty_init_profile(t, csr);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	if (error) {
 		dev_err_probe(lp->dev, error, "line profile 0 cannot be set\n");
 		goto error;
@@ -2150,11 +2150,11 @@ int litepulse_tty_add(struct litepulse *lp)
 	if (error)
 		goto error;
 	/* The serial core initialises port->lock anew, which litepulse_tty_apply() takes. */
-	mutex_lock(&lp->claim_mutex);
+	mutex_lock(&lp->claim.mutex);
 	error = litepulse_tty_add_port(port);
 	if (!error)
 		litepulse_tty_adopt_loopback(t);
-	mutex_unlock(&lp->claim_mutex);
+	mutex_unlock(&lp->claim.mutex);
 	if (!error)
 		return 0;
 error:
@@ -2173,9 +2173,9 @@ void litepulse_tty_remove(struct litepulse *lp)
 	cancel_work_sync(&t->work);
 	litepulse_tty_end_carrier(t);
 	/* litepulse_tty_open() may be looking at it. */
-	mutex_lock(&lp->setup_mutex);
+	mutex_lock(&lp->setup.mutex);
 	WRITE_ONCE(lp->tty, NULL);
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 }
 
 int litepulse_tty_suspend(struct litepulse *lp)
@@ -2210,7 +2210,7 @@ static int litepulse_tty_apply_de(struct litepulse_tty *t)
 
 /**
  * litepulse_tty_apply - writes all settings of the tty, and goes on with what is to be sent
- * @lp: device; claim_mutex is held
+ * @lp: device; claim.mutex is held
  *
  * Return: 0, also if there is no tty yet, or an error of the transport: it is to be called again.
  */
@@ -2223,20 +2223,20 @@ int litepulse_tty_apply(struct litepulse *lp)
 	/* The board may be reset while the driver is still being bound. */
 	if (!t)
 		return 0;
-	lockdep_assert_held(&lp->claim_mutex);
-	if (lp->restarting) {
+	lockdep_assert_held(&lp->claim.mutex);
+	if (lp->restart.pending) {
 		WRITE_ONCE(t->lead_known, true);
 		t->echo_known = true;
 	}
-	mutex_lock(&lp->setup_mutex);
-	if (lp->restarting)
+	mutex_lock(&lp->setup.mutex);
+	if (lp->restart.pending)
 		t->profile_known = false;
 	/* Only then: a byte that is being received would be lost. */
 	if (!t->profile_known && t->period) {
 		error = litepulse_board_set_profile(lp, 0, t->format, t->period);
 		t->profile_known = !error;
 	}
-	mutex_unlock(&lp->setup_mutex);
+	mutex_unlock(&lp->setup.mutex);
 	error = error ?: litepulse_tty_apply_de(t);
 	if (error)
 		return error;

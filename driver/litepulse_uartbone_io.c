@@ -844,7 +844,7 @@ static u64 litepulse_link_next_interval(struct litepulse_link *link, u64 interva
 
 	if (busy)
 		return shortest;
-	if (!READ_ONCE(link->lp->listened_to))
+	if (!READ_ONCE(link->lp->feed.listened_to))
 		longest = min_t(u64, longest * NOBODY_LISTENS, LITEPULSE_POLL_MAX_US);
 	return clamp(2 * interval, shortest, max(shortest, longest));
 }

@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "sw")]
 
-from litepulse.backends import registers, uartbone  # noqa: E402
+from litepulse.backends import uartbone  # noqa: E402
+from litepulse.backends.bus.registers import WATCHDOG_SECONDS  # noqa: E402
 from litepulse.board import FARTHEST_DAYS  # noqa: E402
 from litepulse.layout import LIN_BIT_MIN  # noqa: E402
 from litepulse.limits import BREAK_MAX, LOWEST_BAUD  # noqa: E402
@@ -312,7 +313,7 @@ def cable() -> list[Row]:
         ("payload of a checked frame", f"{regmap.BRIDGE_FRAME_MAX} bytes", "", page),
         (
             "the board stops what runs after",
-            f"{registers.WATCHDOG_SECONDS} s",
+            f"{WATCHDOG_SECONDS} s",
             "without its program, unless it was kept",
             "[core.md](core.md#watchdog)",
         ),

@@ -25,8 +25,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "sw")]
 
 from litepulse.backends import SimOptions, connect_sim  # noqa: E402
+from litepulse.backends.bus.backend import BusBackend  # noqa: E402
+from litepulse.backends.bus.identification import identify  # noqa: E402
+from litepulse.backends.bus.registers import Registers  # noqa: E402
 from litepulse.backends.interface import Wanted  # noqa: E402
-from litepulse.backends.registers import BusBackend, Device  # noqa: E402
 from litepulse.backends.uartbone import open_port  # noqa: E402
 from litepulse.layout import CONFIG, CONFIG_BASE, TRAIN_COMMAND, pack  # noqa: E402
 from litepulse.line import Format, Launch, Profile, Response, Trigger  # noqa: E402
@@ -136,7 +138,7 @@ class Bench:
 
     def take(self) -> int:
         """Takes the records that are there."""
-        batch = self.board.read()
+        batch = self.board.recorder.read()
         for event in batch.events:
             assert isinstance(event, Event), event
             self.events.append(event)
@@ -156,9 +158,9 @@ class Bench:
 
     def profile(self, bit_ticks: Fraction | int, number: int = 1) -> Profile:
         """5N1 with bits so long, in a line profile."""
-        made = Profile(self.board.timescale.bit_period(self.board.timescale.tick_hz / bit_ticks), Format(5))
+        made = Profile(self.board.identity.timescale.bit_period(self.board.identity.timescale.tick_hz / bit_ticks), Format(5))
         if number:
-            self.board.set_profile(number, made)
+            self.board.line.set_profile(number, made)
         return made
 
 
@@ -172,21 +174,20 @@ def bench(stimulus: Iterable[tuple[int, str, int]] = (), wires: tuple[str, ...] 
         assert isinstance(board, BusBackend)
         made = Bench(board, vcd)
         try:
-            board.open_session()
             yield made
             made.take()
         finally:
             board.close()
-        made.pins |= Vcd(vcd, board.timescale.tick_hz).signals
+        made.pins |= Vcd(vcd, board.identity.timescale.tick_hz).signals
 
 
 def launch() -> Scene:
     """A launch of the queue; driver enable; a wire."""
     with bench() as b:
-        b.board.set_driver_enable(4, 2)
+        b.board.line.set_driver_enable(4, 2)
         b.profile(4)
-        b.board.record(Wanted(launched=("queue",), rise=1 << 4, fall=1 << 4))
-        assert b.board.launch([(T, 0, Launch("pulse", 0, 1, 8))]) == 1 and b.board.now() < T - 1000
+        b.board.recorder.record(Wanted(launched=("queue",), rise=1 << 4, fall=1 << 4))
+        assert b.board.queue.launch([(T, 0, Launch("pulse", 0, 1, 8))]) == 1 and b.board.now() < T - 1000
         b.until(T + 1000)
     scene = Scene(
         "A pulse of 8 ticks launched for tick 0, over a wire from tx to rx", T, -6, 18, foot="here de leads by 4 ticks and lags by 2"
@@ -203,9 +204,9 @@ def busy() -> Scene:
     """A pulse of a train is on the line when a launch of the queue is due."""
     with bench() as b:
         b.profile(4)
-        b.board.record(Wanted(launched=("queue", "train"), refused=("queue",)))
-        b.board.start_train(Launch("pulse", 0, 1, 8), Period(400, 0, 1), 1, T)
-        assert b.board.launch([(T + 5, 0, Launch("pulse", 0, 1, 8))]) == 1 and b.board.now() < T - 1000
+        b.board.recorder.record(Wanted(launched=("queue", "train"), refused=("queue",)))
+        b.board.train.start(Launch("pulse", 0, 1, 8), Period(400, 0, 1), 1, T)
+        assert b.board.queue.launch([(T + 5, 0, Launch("pulse", 0, 1, 8))]) == 1 and b.board.now() < T - 1000
         b.until(T + 1000)
     scene = Scene("A pulse of a train, and a launch for tick 5", T, -3, 18)
     scene.pin("tx", b.pins["tx"])
@@ -219,9 +220,9 @@ def frame() -> Scene:
     with bench() as b:
         period = Fraction(9, 2)
         b.profile(period)
-        b.board.set_receiver(b.profile(period, 0), True, False)
-        b.board.record(Wanted(launched=("queue",), rise=1 << 4, fall=1 << 4, received=True))
-        assert b.board.launch([(T, 0, Launch("frame", 0x15))]) == 1 and b.board.now() < T - 1000
+        b.board.line.set_receiver(b.profile(period, 0), True, False)
+        b.board.recorder.record(Wanted(launched=("queue",), rise=1 << 4, fall=1 << 4, received=True))
+        assert b.board.queue.launch([(T, 0, Launch("frame", 0x15))]) == 1 and b.board.now() < T - 1000
         b.until(T + 1000)
     scene = Scene("Byte 0x15 (5N1) launched for tick 0, bits of 4.5 ticks, over a wire", T, -3, 38)
     scene.labels("TX event", [(e.tick, f"{e.tick - T}") for e in b.of("tx")])
@@ -235,7 +236,7 @@ def glitch() -> Scene:
     """The same levels on two inputs, one behind the filter."""
     moves = [(0, 1), (2, 0), (8, 1), (20, 0)]
     with bench([(at, name, level) for at, level in moves for name in "01"], ()) as b:
-        b.board.record(Wanted(rise=3, fall=3, filtered=2, filter=4))
+        b.board.recorder.record(Wanted(rise=3, fall=3, filtered=2, filter=4))
         assert b.board.now() < T - 1000
         b.until(T + 1000)
     scene = Scene("A glitch of 2 ticks, then a pulse; the filter wants 4 equal samples", T, -3, 27)
@@ -250,8 +251,8 @@ def responder_edge() -> Scene:
     rises = (0, 4, 18, 30)
     with bench([(at + n, "0", 1 - n // 2) for at in rises for n in (0, 2)], ()) as b:
         b.profile(4)
-        b.board.record(Wanted(launched=("responder",), rise=1))
-        b.board.arm(Response(Trigger("edge", 0, rise=True), Launch("pulse", 0, 1, 3), 8))
+        b.board.recorder.record(Wanted(launched=("responder",), rise=1))
+        b.board.responder.arm(Response(Trigger("edge", 0, rise=True), Launch("pulse", 0, 1, 3), 8))
         assert b.board.now() < T - 1000
         b.until(T + 1000)
     scene = Scene("Responder: a pulse of 3 ticks, 8 ticks behind a rising edge of input 0", T, -3, 47)
@@ -267,9 +268,9 @@ def responder_byte() -> Scene:
     levels = [(0, 0), (4, 1), (8, 0), (12, 1), (16, 0), (20, 1)]
     with bench([(at, "rx", level) for at, level in levels], ()) as b:
         b.profile(4)
-        b.board.set_receiver(b.profile(4, 0), True, False)
-        b.board.record(Wanted(launched=("responder",), received=True))
-        b.board.arm(Response(Trigger("byte", value=0x15), Launch("pulse", 0, 1, 4), 8))
+        b.board.line.set_receiver(b.profile(4, 0), True, False)
+        b.board.recorder.record(Wanted(launched=("responder",), received=True))
+        b.board.responder.arm(Response(Trigger("byte", value=0x15), Launch("pulse", 0, 1, 4), 8))
         assert b.board.now() < T - 1000
         b.until(T + 1000)
     scene = Scene("Responder: a pulse of 4 ticks, 8 ticks behind the end of byte 0x15 (5N1, bits of 4 ticks)", T, -3, 48)
@@ -285,12 +286,12 @@ def best_effort() -> Scene:
     """A tty that always has a byte to send, beside a train."""
     with bench() as b:
         b.profile(40)
-        b.board.set_receiver(b.profile(40, 0), False, False)
-        b.board.record(Wanted(launched=("train", "tty"), train=True))
-        b.board.start_train(Launch("pulse", 0, 1, 80), Period(1480, 0, 1), 2, T)
+        b.board.line.set_receiver(b.profile(40, 0), False, False)
+        b.board.recorder.record(Wanted(launched=("train", "tty"), train=True))
+        b.board.train.start(Launch("pulse", 0, 1, 80), Period(1480, 0, 1), 2, T)
         while b.until(0) < T + 1000:
-            if b.board.read_status().tx_free > 300:
-                b.board.transmit(b"\x15" * 64)
+            if b.board.registers.read_status().tx_free > 300:
+                b.board.line.transmit(b"\x15" * 64)
         b.until(T + 4000)
     scene = Scene(
         "Train of pulses 1480 ticks apart; best effort: bytes of 280 ticks",
@@ -313,16 +314,18 @@ def adjust(at_pulse: int, title: str) -> Scene:
     from_tick, to_tick = 31_200, 38_400
     with bench(command_step=20) as b:
         b.profile(4)
-        b.board.record(Wanted(launched=("train",), train=True))
-        b.board.start_train(Launch("pulse", 0, 1, 4800), Period(24_000, 0, 1), 6, T)
-        b.board.configure(("train_period", 19_200), ("train_num", 0), ("train_den", 1), ("train_at_pulse", at_pulse), ("train_step", 0))
+        b.board.recorder.record(Wanted(launched=("train",), train=True))
+        b.board.train.start(Launch("pulse", 0, 1, 4800), Period(24_000, 0, 1), 6, T)
+        b.board.registers.configure(
+            ("train_period", 19_200), ("train_num", 0), ("train_den", 1), ("train_at_pulse", at_pulse), ("train_step", 0)
+        )
         b.until(T - 2000)
         before = 0
         while before < T + from_tick:
-            before = b.board.events_now()
+            before = b.board.now()
         word = pack(CONFIG["train_command"], command=TRAIN_COMMAND["adjust"])
-        b.board.write_window(CONFIG_BASE + 4 * CONFIG["train_command"].index, [word])  # with no reading back, which takes time
-        after = b.board.events_now()
+        b.board.registers.write_window(CONFIG_BASE + 4 * CONFIG["train_command"].index, [word])  # with no reading back, which takes time
+        after = b.board.now()
         assert T + from_tick <= before < after <= T + to_tick, (before - T, after - T)
         b.until(T + 150_000)
     scene = Scene(title, T, -4800, 108_000, 2400, every=5)
@@ -346,7 +349,7 @@ def crossing() -> Scene:
             assert process.stdout
             port = next(json.loads(line)["tcp"] for line in process.stdout if line.startswith("{"))
             bus = open_port(f"tcp:127.0.0.1:{port}")
-            Device(bus, "sim", "simulated SoC", True).set_line(receive=True)
+            Registers(bus, identify(bus, "sim", "simulated SoC")).write_fields("line", rx_enable=1)
             bus.close()
             process.communicate(timeout=60)
         found = signals(trace, "cdc", wanted)

@@ -13,8 +13,8 @@ import time
 from unittest import mock
 
 from litepulse.backends import uartbone
+from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.interface import Wanted
-from litepulse.backends.registers import BusBackend
 from litepulse.backends.uartbone import UARTBone
 from litepulse.limits import DEFAULT_BAUD
 from litepulse.line import Launch, Profile
@@ -121,20 +121,20 @@ def carried(baud, hertz, looks, frames):
         bus.use_frames = lambda bridge: None
     try:
         with mock.patch.object(uartbone, "boottime", lambda: adapter.now):
-            backend = BusBackend(bus, "uartbone", "board", False, [])
-            if backend.framed != frames:
+            backend = BusBackend(bus, "uartbone", "board")
+            if backend.registers.framed != frames:
                 raise RuntimeError(f"the bridge has {'no ' * frames}frames")
-            backend.set_profile(1, Profile(BitPeriod(16 * 256, backend.timescale.tick_hz)))
-            line = 1 << backend.line_channel
-            backend.record(Wanted(rise=line, fall=line, launched=("train",)))
-            backend.start_train(Launch("frame", 0x55, profile=1), Period(PERIOD, 0, 1))
+            backend.line.set_profile(1, Profile(BitPeriod(16 * 256, backend.identity.timescale.tick_hz)))
+            line = 1 << backend.identity.inputs
+            backend.recorder.record(Wanted(rise=line, fall=line, launched=("train",)))
+            backend.train.start(Launch("frame", 0x55, profile=1), Period(PERIOD, 0, 1))
             backend.look()
             backend.look()  # knows by now how many records there are
             begun, cpu, asked, count = adapter.now, adapter.cpu, adapter.transactions, 0
             for _ in range(looks):
                 count += len(backend.look()[1].events)
             seconds, cpu, asked = adapter.now - begun, adapter.cpu - cpu, adapter.transactions - asked
-            if backend.events.decoder.broken:
+            if backend.recorder.events.decoder.broken:
                 raise RuntimeError("records are missing without a word")
     finally:
         board.close()

@@ -19,8 +19,8 @@ from fractions import Fraction
 from typing import Any
 
 from litepulse import Board
+from litepulse.backends.bus.record_stream import RecordStream
 from litepulse.backends.interface import Batch, Identity, Losses, Status
-from litepulse.backends.registers import Stream
 from litepulse.capture import Capture, CapturePlan
 from litepulse.commands import capture as command
 from litepulse.interrupt import CtrlC
@@ -65,15 +65,15 @@ def words():
 
 
 class Recorded:
-    """Stands for a Backend, and for the Device below it: its board has just these records to give, LOOK bursts at a time."""
+    """Stands for a Backend, its parts and its Registers: its board has just these records to give, LOOK bursts at a time."""
 
-    name = "recorded"
     framed, most_words = False, 255
 
     def __init__(self):
         self.identity = Identity("sim", "recorded", True, (0, 7), HZ, 1, 4, 256, 512, 512, 64, 64, 1, 1023)
-        device: Any = self
-        self.stream = Stream(device, "EVENTS", EventStream(), 256)
+        registers: Any = self
+        self.recorder = self.line = self
+        self.stream = RecordStream(registers, "EVENTS", EventStream(), 256)
         self.records, self.taken = words(), 0
 
     @property
@@ -89,7 +89,7 @@ class Recorded:
         header = [ready | (self.taken & 0xFFFF) << 16, 0, tick & 0xFFFFFFFF, tick >> 32]
         return header + self.records[first : first + count - regs.HEADER_WORDS]
 
-    def acknowledge(self, _owed, reads):
+    def exchange(self, _owed, reads, _guarded):
         """One read."""
         return [self.read_window(*reads[0])]
 
@@ -127,7 +127,7 @@ class Recorded:
     def nothing(self, *_, **__):
         """Accepts a setting."""
 
-    set_receiver = record = stop_recording = wait = release = stay_in_touch = close = nothing
+    set_receiver = record = stop = wait = release = stay_in_touch = close = nothing
 
 
 def recorded() -> Any:

@@ -85,12 +85,12 @@ class Running:
         """(header, words) of the event window, as much as one command reads."""
         from litepulse.streams import Header
 
-        words = self.device.bus.read(self.events, BURST)
+        words = self.device.registers.bus.read(self.events, BURST)
         return Header.decode(words), words
 
     def acknowledge(self, position, count):
         """Frees `count` records."""
-        self.device.write_window(self.regs.REGIONS["EVENTS"][0], [count | (position & 0x7FFF) << 16 | 1 << 31])
+        self.device.registers.write_window(self.regs.REGIONS["EVENTS"][0], [count | (position & 0x7FFF) << 16 | 1 << 31])
 
     def records(self, words, ready):
         """The records of a burst as lists of words."""
@@ -138,10 +138,10 @@ def measure_speed():
         device, bursts = soc.device, 0
 
         def window(name, load):
-            cycles, cpu, begin, count = device.events_now(), soc.cpu_seconds(), time.monotonic(), 0
+            cycles, cpu, begin, count = device.now(), soc.cpu_seconds(), time.monotonic(), 0
             while time.monotonic() - begin < WINDOW:
                 count += load()
-            cycles = device.events_now() - cycles
+            cycles = device.now() - cycles
             windows[name].append((cycles, time.monotonic() - begin, soc.cpu_seconds() - cpu, count))
 
         def silent():
@@ -152,27 +152,27 @@ def measure_speed():
             soc.burst()
             return 1
 
-        device.set_profile(1, Profile(BitPeriod(5000 * 256, device.timescale.tick_hz)))  # 9600 baud at 48 MHz
-        device.set_event_mask("tx_train")
-        exact, seen, start = device.timescale.tick_hz / 58, [], None
+        device.line.set_profile(1, Profile(BitPeriod(5000 * 256, device.identity.timescale.tick_hz)))  # 9600 baud at 48 MHz
+        device.registers.write_fields("event_mask", tx_train=1)
+        exact, seen, start = device.identity.timescale.tick_hz / 58, [], None
         for _ in range(ROUNDS):
             window("nothing", silent)
-            device.start_train(Launch("frame", data=0xFF, profile=1), Period(floor(exact), *(exact % 1).as_integer_ratio()))
+            device.train.start(Launch("frame", data=0xFF, profile=1), Period(floor(exact), *(exact % 1).as_integer_ratio()))
             window("train", silent)
             window("traffic", reading)
             bursts += windows["traffic"][-1][3]
-            device.stop_train()
-            ticks = [record.tick for record in device.events.drain() if isinstance(record, Event) and record.kind == "tx"]
+            device.train.stop()
+            ticks = [record.tick for record in device.recorder.events.drain() if isinstance(record, Event) and record.kind == "tx"]
             if any(tick != ticks[0] + floor(n * exact) for n, tick in enumerate(ticks)):
                 raise BenchError(f"the 58 Hz train was not exact, so its speed is no figure: {ticks[:5]}")
             seen.append(len(ticks))
-            start = device.events_now()
-            while device.read_status().train_running or device.events_now() < start + 100_000:
+            start = device.now()
+            while device.registers.read_status().train_running or device.now() < start + 100_000:
                 pass
         if min(seen) < 1 or sum(seen) < 2 * ROUNDS:
             raise BenchError(f"{sum(seen)} pulses of the 58 Hz train are too few: this machine is too busy to measure anything")
-        if device.events.lost:
-            raise BenchError(f"{device.events.lost} records of the 58 Hz train were lost")
+        if device.recorder.events.lost:
+            raise BenchError(f"{device.recorder.events.lost} records of the 58 Hz train were lost")
     out: dict[str, object] = {"pulses": sum(seen)}
     for name, rows in windows.items():
         rates = [cycles / wall for cycles, wall, _, _ in rows]
@@ -196,12 +196,12 @@ def dense_train(soc):
     from litepulse.units import BitPeriod, Period
 
     device = soc.device
-    device.set_profile(1, Profile(BitPeriod(16 * 256, device.timescale.tick_hz)))
-    channel = device.line_channel
-    device.configure(("capture_edges", 1 << channel | 1 << 16 + channel))
-    device.set_event_mask("tx_train", "edge")
-    period = TRAIN_MIN_PERIOD * device.samples_per_cycle
-    device.start_train(Launch("frame", 0x55, profile=1), Period(period, 0, 1))
+    device.line.set_profile(1, Profile(BitPeriod(16 * 256, device.identity.timescale.tick_hz)))
+    channel = device.identity.inputs
+    device.registers.configure(("capture_edges", 1 << channel | 1 << 16 + channel))
+    device.registers.write_fields("event_mask", tx_train=1, edge=1)
+    period = TRAIN_MIN_PERIOD * device.identity.samples_per_cycle
+    device.train.start(Launch("frame", 0x55, profile=1), Period(period, 0, 1))
     while soc.burst()[0].ready < 200:
         pass
     return period
@@ -245,7 +245,7 @@ def drain_pipelined(soc):
     """
     from litepulse.streams import Header
 
-    regs, stream = soc.regs, soc.device.bus.stream
+    regs, stream = soc.regs, soc.device.registers.bus.stream
     records = (BURST - regs.HEADER_WORDS) // regs.EVENT_WORDS
     position = soc.burst()[0].position
     read = bytes((2, BURST)) + (soc.events // 4).to_bytes(4, "big")
@@ -267,7 +267,7 @@ def drain_pipelined(soc):
         raise BenchError("not every burst was full, or an acknowledgement got lost")
     from litex_soc import sim_soc
 
-    ratio = Fraction(sim_soc.PULSE_HZ * soc.device.samples_per_cycle, sim_soc.SYS_HZ)  # ticks of a sys cycle
+    ratio = Fraction(sim_soc.PULSE_HZ * soc.device.identity.samples_per_cycle, sim_soc.SYS_HZ)  # ticks of a sys cycle
     steps = [Fraction(b.tick - a.tick) / ratio for a, b in zip(headers, headers[1:])]
     return {
         "least": str(min(steps)),
@@ -284,7 +284,7 @@ def measure_drain():
     with simulated("--loop-tx-rx") as soc:
         out = drain_alternately(soc, dense_train(soc))
         again = [drain_pipelined(soc) for _ in range(3)]
-        soc.device.quiet()
+        soc.device.session.quiet()
     if len({run["mean"] for run in again}) > 1:
         raise BenchError(f"cycles per burst differ from run to run: {', '.join(run['mean'] for run in again)}")
     return {**out, "bridge": again[0]}

@@ -465,15 +465,15 @@ def test_times_of_the_host(clock):
 # The tty's start fails once, as on a cable that fails just then: root has it open all the same.
 NO_START = (
     "litepulse_tty.c",
-    "\tif (t->lent) {\n\t\tmutex_unlock(&lp->setup_mutex);\n\t\treturn -EBUSY;",
+    "\tif (t->lent) {\n\t\tmutex_unlock(&lp->setup.mutex);\n\t\treturn -EBUSY;",
     """\tstatic int tries;
 
 \tif (!tries++) {
-\t\tmutex_unlock(&lp->setup_mutex);
+\t\tmutex_unlock(&lp->setup.mutex);
 \t\treturn -EIO;
 \t}
 \tif (t->lent) {
-\t\tmutex_unlock(&lp->setup_mutex);
+\t\tmutex_unlock(&lp->setup.mutex);
 \t\treturn -EBUSY;""",
 )
 

@@ -73,6 +73,24 @@ def test_no_command_speaks_to_a_particular_backend(name):
     assert used <= ({"backends.uartbone"} if name in about_ports else set()), used
 
 
+# The parts of a backend: a file knows only files that stand before it here, so that each can be read, and extended, by itself.
+PARTS = {
+    "bus": "identification registers session record_stream recorder responder line train queue backend".split(),
+    "driver": "device line_use claim tty recorder responder line train queue backend".split(),
+}
+
+
+@pytest.mark.parametrize("backend", PARTS)
+def test_the_parts_of_a_backend_know_only_those_before(backend):
+    folder, known = PACKAGE / "backends" / backend, modules()
+    assert {path.stem for path in folder.glob("*.py")} == {"__init__", *PARTS[backend]}
+    for place, name in enumerate(PARTS[backend]):
+        used = {
+            each.split(".")[2] for each in imports((folder / f"{name}.py").read_text(), known) if each.startswith(f"backends.{backend}.")
+        }
+        assert used <= set(PARTS[backend][:place]), (name, used)
+
+
 def engines(text):
     """What a file uses that lies below a board's methods and the jobs that they begin: the backend, what feeds a job."""
     attributes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute) and node.attr == "backend"]

@@ -24,7 +24,7 @@ from typing import NoReturn
 
 from litepulse import attached, regs
 from litepulse.backends import driver_abi
-from litepulse.backends.registers import Device
+from litepulse.backends.bus.identification import identify
 from litepulse.backends.uartbone import SerialStream, UARTBone, bridge_clock, holder, open_for_locks, rename_user
 from litepulse.errors import BadInput, LitePulseError, TransportError, Unsupported
 from litepulse.limits import DEFAULT_BAUD
@@ -73,14 +73,14 @@ def look(stream: SerialStream, name: str, baud: int) -> Found:
     """What answers behind an open SerialStream, by reads only: Found. LitePulseError, within 2 s, if it is no LitePulse of ours."""
     bus = UARTBone(stream, name, baud, _PATIENCE)
     try:
-        device = Device(bus, "uartbone", name)
+        identity = identify(bus, "uartbone", name).identity
     except TransportError as error:
         if "does not answer" not in str(error):
             raise
         # Nothing tells a bridge that was left at a raised rate from an empty port, and we do not wait for its fallback.
         raise TransportError(f"{error}; if it was in use a moment ago, try again in 3 s") from None
     rate, frames = (bus.read(regs.BRIDGE_BASE + 4 * register.index)[0] for register in regs.BRIDGE)
-    return Found(device.version, device.clock_hz, device.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, bool(frames))
+    return Found(identity.version, identity.clock_hz, identity.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, bool(frames))
 
 
 class Settings:

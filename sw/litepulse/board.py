@@ -30,7 +30,7 @@ from litepulse.measurement import TrainListener
 from litepulse.plan import Order, Time, What, check_overlap, frame, launch_from, launch_of, line_format, period_of, profile_of, train_plan
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_echo, check_trigger
 from litepulse.train import Train, change_train
-from litepulse.units import WORD, Duration, Moment, Number, Timescale, Whole, is_timedelta, to_duration, whole, within
+from litepulse.units import WORD, Duration, Moment, Number, Whole, is_timedelta, to_duration, whole, within
 
 When = Moment | Whole | Duration | timedelta | str  # a whole number is a tick; a Duration, or text with a + in front, is from now
 FILTER_MAX = 63  # samples
@@ -122,7 +122,7 @@ class Board:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.identity: Identity = backend.identity
-        self.timescale = Timescale(self.identity.clock_hz, self.identity.samples_per_cycle)
+        self.timescale = self.identity.timescale
         self._job: Job[Any] | None = None
         self._responder: Responder | None = None
         self._wall_clocks: dict[str, WallClock] = {}
@@ -277,7 +277,7 @@ class Board:
         at_pulse = within(at_pulse, "at_pulse", 0, WORD - 1)
         if not self.backend.status().train_running:
             raise BadInput("no train is running")
-        settings = self.backend.train()
+        settings = self.backend.train.settings()
         new = settings.period if settings else None
         if rate is not None or period is not None:
             ticks, what = period_of(self.timescale, rate, period)
@@ -613,7 +613,7 @@ class Board:
 
     def disarm(self) -> None:
         """Disarms the responder, by whomever it was armed; what else runs on the board goes on."""
-        self.backend.disarm()
+        self.backend.responder.disarm()
 
     def stop(self) -> Stopped:
         """Ends all that starts by itself on the board, also what other programs left there."""

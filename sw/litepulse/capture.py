@@ -10,7 +10,7 @@ from litepulse import columns
 from litepulse.backends.interface import Backend, Batch, Wanted
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Flag
-from litepulse.job import Item, Job, Poller, timescale_of
+from litepulse.job import Item, Job, Poller
 from litepulse.line import Profile
 from litepulse.streams import Lost, RxByte, edges
 from litepulse.units import Timescale
@@ -59,8 +59,8 @@ class Receiver:
         plan, backend = self.plan, self.backend
         self._check_idle()
         mask = sum(1 << channel for channel in plan.channels)
-        backend.set_receiver(plan.profile, plan.profile is not None, plan.loopback)
-        backend.record(
+        backend.line.set_receiver(plan.profile, plan.profile is not None, plan.loopback)
+        backend.recorder.record(
             Wanted(
                 rise=mask if plan.rise else 0,
                 fall=mask if plan.fall else 0,
@@ -72,7 +72,7 @@ class Receiver:
 
     def _check_idle(self) -> None:
         """BadInput if TX would move: the receiver's polarity is also that of TX at rest."""
-        level = self.backend.idle_level()
+        level = self.backend.line.idle_level()
         if self.plan.profile is None or self.plan.move_tx or level is None:
             return
         wanted = 0 if self.plan.profile.format.invert else 1
@@ -163,7 +163,7 @@ class Listen(Job[Item], Generic[Raw, Item]):
     def __init__(self, backend: Backend, poller: Poller, count: int = 0, duration: int | None = None) -> None:
         super().__init__(backend)
         self.poller = poller
-        self._timescale = timescale_of(backend)
+        self._timescale = backend.identity.timescale
         self._count, self._given = count, 0
         self._duration = duration
         self._last_tick: int | None = None
@@ -212,7 +212,7 @@ class Listen(Job[Item], Generic[Raw, Item]):
             self._take(self._rest())
 
     def _release(self) -> None:
-        self._backend.stop_recording()
+        self._backend.recorder.stop()
 
 
 class Capture(Listen[Found, CaptureEvent]):

@@ -12,16 +12,10 @@ from typing import Any, Generic, Self, TypeVar
 from litepulse.backends.interface import Backend, Batch, Losses, Status
 from litepulse.errors import BadInput, InUse, LitePulseError, TransportError
 from litepulse.interrupt import CtrlC, Flag, current
-from litepulse.units import Timescale
 
 POLL_SECONDS = 0.02
 SLOW_POLL_SECONDS = 0.05
 STANDSTILL_SECONDS = 10.0
-
-
-def timescale_of(backend: Backend) -> Timescale:
-    """Converts between the board's ticks and seconds."""
-    return Timescale(backend.identity.clock_hz, backend.identity.samples_per_cycle)
 
 
 class Poller:
@@ -36,10 +30,10 @@ class Poller:
     def pause(self, busy: bool, seconds: float | None = None) -> None:
         """Between two polls: not at all while much happens."""
         if not busy:
-            self.backend.wait(POLL_SECONDS if seconds is None else seconds)
+            self.backend.recorder.wait(POLL_SECONDS if seconds is None else seconds)
 
     def poll(self, as_columns: bool = False) -> tuple[Status, Batch]:
-        """What is going on, and what happened since the last poll; as_columns: see Backend.read()."""
+        """What is going on, and what happened since the last poll; as_columns: see Recorder.read()."""
         status, batch = self.backend.look(as_columns)
         self.tick, self.now = batch.tick, batch.now
         now = time.monotonic()
@@ -52,7 +46,7 @@ class Poller:
     def wait_tick(self, tick: int, interrupt: Flag | None = None) -> Iterator[tuple[Status, Batch]]:
         """Polls until the board's time has passed `tick`."""
         while self.tick < tick and not interrupt:
-            self.backend.wait(POLL_SECONDS)
+            self.backend.recorder.wait(POLL_SECONDS)
             yield self.poll()
 
 
@@ -180,7 +174,7 @@ class Job(Generic[Item]):
     def _end(self) -> None:
         self._over = True
         self._finish()
-        self._losses = self._backend.losses()
+        self._losses = self._backend.recorder.losses()
         self._release()
         self._close()
 
@@ -188,7 +182,7 @@ class Job(Generic[Item]):
         """The end after a fault; does not raise LitePulseError."""
         self._over = True
         with suppress(LitePulseError):
-            self._losses = self._backend.losses()
+            self._losses = self._backend.recorder.losses()
         with suppress(LitePulseError):
             self._release()
         self._close()
@@ -225,7 +219,7 @@ class Job(Generic[Item]):
     @property
     def losses(self) -> Losses:
         """Records that are missing, by now."""
-        return self._losses or self._backend.losses()
+        return self._losses or self._backend.recorder.losses()
 
     @property
     def lost(self) -> int:

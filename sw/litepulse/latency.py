@@ -13,7 +13,7 @@ from litepulse.backends.interface import Backend, Batch, Status, Wanted
 from litepulse.distribution import Distribution
 from litepulse.errors import BadInput
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, Job, timescale_of
+from litepulse.job import POLL_SECONDS, Job
 from litepulse.launch import SendRun
 from litepulse.line import Launch, Profile, Trigger
 from litepulse.pairing import ANSWERED, REFUSED, Pairing, Sample
@@ -65,11 +65,11 @@ class LatencyPlan:
 def check_intervals(backend: Backend, launch: Launch, profile: Profile, interval: int, jitter: int) -> None:
     """BadInput unless each stimulus is over when the next begins."""
     if not 0 <= jitter <= interval:
-        named = timescale_of(backend).named
+        named = backend.identity.timescale.named
         raise BadInput(f"jitter: {named(jitter)} is outside 0 to {named(interval)}, the interval")
     length, shortest = launch.length(profile), interval - jitter
     if shortest < max(length, 1):
-        named = timescale_of(backend).named
+        named = backend.identity.timescale.named
         raise BadInput(
             f"interval: the stimuli would overlap: one takes {named(length)}, "
             f"the shortest distance (interval less jitter) is {named(shortest)}"
@@ -78,12 +78,12 @@ def check_intervals(backend: Backend, launch: Launch, profile: Profile, interval
 
 def check_timeout(backend: Backend, timeout: int | None, shortest: int, profile: Profile, on: Trigger | None) -> int:
     """The timeout to use, or BadInput if a byte could leave twice within it."""
-    second = math.floor(timescale_of(backend).ticks(DEFAULT_TIMEOUT))
+    second = math.floor(backend.identity.timescale.ticks(DEFAULT_TIMEOUT))
     if on is not None:
         return second if timeout is None else timeout
     longest = LatencyPlan.values(profile) * shortest - 1
     if timeout is not None and timeout > longest:
-        named = timescale_of(backend).named
+        named = backend.identity.timescale.named
         raise BadInput(
             f"timeout: {named(timeout)} is more than {named(longest)}, when the same byte may leave again: "
             "use a longer interval, or less jitter"
@@ -138,7 +138,7 @@ class _Stimuli(SendRun):
             self._next += self.plan.interval + self._random.randint(-self.plan.jitter, self.plan.jitter)
         part = self.pending[:room]
         if part and self.fed:
-            way = math.ceil(self.timescale.ticks(self.backend.launch_seconds(len(part))))
+            way = math.ceil(self.timescale.ticks(self.backend.queue.seconds(len(part))))
             late = self.poller.tick + 2 * self._look + way - part[0][0]
             if late > 0:
                 self._next += late
@@ -151,7 +151,7 @@ class _Stimuli(SendRun):
 
     def _digest(self, batch: Batch) -> list[tuple[int, Event]]:
         found = super()._digest(batch)
-        lost = self.backend.losses().total
+        lost = self.backend.recorder.losses().total
         self.looks.append((batch, found, lost != self._lost))
         self._lost = lost
         if self._looked is not None:
@@ -208,7 +208,7 @@ class Latency(Job[Sample]):
         least = now + self._lag + min(self.plan.timeout, self.plan.interval + self.plan.jitter)
         most = now + self._lag + self.plan.timeout + 1
         while not interrupt and self.poller.tick < (most if self._pairing.waiting else least):
-            self._backend.wait(min(POLL_SECONDS, float(self._stimuli.timescale.seconds(self.plan.timeout))))
+            self._backend.recorder.wait(min(POLL_SECONDS, float(self._stimuli.timescale.seconds(self.plan.timeout))))
             self._stimuli.now()
             self._ready += self._take()
             yield

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, Job, Poller, check_alone, timescale_of
+from litepulse.job import POLL_SECONDS, Job, Poller, check_alone
 from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 
@@ -23,7 +23,7 @@ class SendRun:
     def __init__(self, backend: Backend, profile: Profile, launches: Iterable[Entry | None], loopback: bool = False) -> None:
         """launches: (tick, Launch), ticks never decrease; taken as there is room, so the iterable may be long. None: nothing more yet."""
         self.backend, self.profile, self.loopback = backend, profile, loopback
-        self.timescale = timescale_of(backend)
+        self.timescale = backend.identity.timescale
         self.source = iter(launches)
         self.exhausted = False
         self.pending: list[Entry] = []
@@ -45,10 +45,10 @@ class SendRun:
         """Sets profiles, empties the queue, forgets what was recorded."""
         backend = self.backend
         check_alone(backend)
-        backend.set_receiver(self.profile, self.wanted.received, self.loopback)
-        backend.set_profile(LAUNCH_PROFILE, self.profile)
-        backend.flush()
-        backend.record(self.wanted)
+        backend.line.set_receiver(self.profile, self.wanted.received, self.loopback)
+        backend.line.set_profile(LAUNCH_PROFILE, self.profile)
+        backend.queue.flush()
+        backend.recorder.record(self.wanted)
         backend.pledge(keep=False)
 
     def now(self) -> int:
@@ -62,7 +62,7 @@ class SendRun:
         first = backend.now()
         self.now()
         now = backend.now()
-        seconds = Fraction(1, 100) + backend.launch_seconds(min(count, backend.identity.launch_depth))
+        seconds = Fraction(1, 100) + backend.queue.seconds(min(count, backend.identity.launch_depth))
         return now + 8 * (now - first) + math.ceil(self.timescale.ticks(seconds))
 
     def feed(self, status: Status | None = None) -> None:
@@ -83,7 +83,7 @@ class SendRun:
         """Gives the queue up to `room` of those that wait."""
         part = self.pending[:room]
         if part:
-            taken = self.backend.launch([(tick, (self.fed + i) & 0xFFFF, launch) for i, (tick, launch) in enumerate(part)])
+            taken = self.backend.queue.launch([(tick, (self.fed + i) & 0xFFFF, launch) for i, (tick, launch) in enumerate(part)])
             self.fed += taken
             self._queued.extend(tick for tick, _ in self.pending[:taken])
             del self.pending[:taken]
@@ -138,12 +138,12 @@ class SendRun:
                 self.feed(status)
             yield found
             # All that left the queue before this look is reported, unless its record was lost.
-            told = self.told >= self.fed or (self.fed == fed and status.queue_idle and self.backend.losses().events > 0)
+            told = self.told >= self.fed or (self.fed == fed and status.queue_idle and self.backend.recorder.losses().events > 0)
             if self.all_fed and told and not status.line_busy:
                 break
             self.poller.pause(len(found) >= 8, self._pause())
         else:
-            self.backend.flush()
+            self.backend.queue.flush()
         settle = math.ceil(2 * self.profile.bit_period.ticks) + 64 * self.timescale.samples_per_cycle
         for _, batch in self.poller.wait_tick(self.backend.now() + settle):
             yield self._digest(batch)

@@ -11,7 +11,7 @@ from typing import cast
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
 from litepulse.errors import BadInput, shown
 from litepulse.interrupt import Flag
-from litepulse.job import Job, Poller, timescale_of
+from litepulse.job import Job, Poller
 from litepulse.layout import CONFIG
 from litepulse.line import Profile, Response, Trigger
 from litepulse.streams import Lost, edges
@@ -92,7 +92,7 @@ class Responder(Job[Answer]):
         self.plan = plan
         self.echo = plan.echo  # as the core uses it, once it is armed
         self.poller = Poller(backend)
-        self._seconds = timescale_of(backend).seconds
+        self._seconds = backend.identity.timescale.seconds
         self._samples = backend.identity.samples_per_cycle
         self._references: deque[int] = deque()  # in order
         trigger = plan.response.trigger
@@ -106,11 +106,11 @@ class Responder(Job[Answer]):
     def _prepare(self) -> None:
         """Sets profiles and forgets what was recorded."""
         backend, plan, trigger = self._backend, self.plan, self.plan.response.trigger
-        backend.set_receiver(plan.profile, trigger.kind != "edge", plan.loopback, instead_of="responder")
-        backend.set_profile(LAUNCH_PROFILE, plan.profile)
-        self.echo = backend.set_echo(plan.echo)
+        backend.line.set_receiver(plan.profile, trigger.kind != "edge", plan.loopback, instead_of="responder")
+        backend.line.set_profile(LAUNCH_PROFILE, plan.profile)
+        self.echo = backend.line.set_echo(plan.echo)
         bit = 0 if self._edge_channel is None else 1 << self._edge_channel
-        backend.record(
+        backend.recorder.record(
             Wanted(
                 ("responder",),
                 missed=True,
@@ -122,7 +122,7 @@ class Responder(Job[Answer]):
         backend.pledge(keep=False)
 
     def _start(self) -> None:
-        self._backend.arm(self.plan.response)
+        self._backend.responder.arm(self.plan.response)
 
     def _follow(self, interrupt: Flag) -> Iterator[None]:
         """Until interrupted or, without re-arm, the one trigger came."""
@@ -175,5 +175,5 @@ class Responder(Job[Answer]):
         return bool(self._references) and self._references[0] == wanted
 
     def _finish(self) -> None:
-        self._backend.disarm()
+        self._backend.responder.disarm()
         self._digest(self.poller.poll()[1])

@@ -147,10 +147,10 @@ class Serial(serial.SerialBase):
         if backend.status().train_running:
             raise InUse(f"{self.board.name}: a train runs there; stop it first")
         check_alone(backend)
-        backend.set_receiver(self._profile, True, False)
-        backend.set_profile(LAUNCH_PROFILE, self._profile)
-        backend.flush()
-        backend.record(Wanted(("queue", "tty"), ("queue",), received=True))
+        backend.line.set_receiver(self._profile, True, False)
+        backend.line.set_profile(LAUNCH_PROFILE, self._profile)
+        backend.queue.flush()
+        backend.recorder.record(Wanted(("queue", "tty"), ("queue",), received=True))
 
     def close(self) -> None:
         """Lets what was written leave, then closes."""
@@ -224,8 +224,8 @@ class Serial(serial.SerialBase):
                 if profile != self._profile:
                     self.flush()
                     self._profile = profile
-                    self.board.backend.set_receiver(profile, True, False)
-                    self.board.backend.set_profile(LAUNCH_PROFILE, profile)
+                    self.board.backend.line.set_receiver(profile, True, False)
+                    self.board.backend.line.set_profile(LAUNCH_PROFILE, profile)
             except LitePulseError as error:
                 raise ValueError(str(error)) from None
 
@@ -235,7 +235,7 @@ class Serial(serial.SerialBase):
         """Takes what came, and gives the board what it has room for."""
         with self._lock:
             try:
-                batch = self.board.backend.read()
+                batch = self.board.backend.recorder.read()
                 self._check_clock(batch.now)
                 for event in batch.events:
                     if isinstance(event, Event):
@@ -272,9 +272,9 @@ class Serial(serial.SerialBase):
     def _feed(self) -> None:
         backend = self.board.backend
         if self._bytes:
-            del self._bytes[: backend.transmit(bytes(self._bytes))]
+            del self._bytes[: backend.line.transmit(bytes(self._bytes))]
         if self._unfed and (part := self._unfed[: backend.status().launch_free]):
-            taken = backend.launch([(tick, (self._next_tag + i) & 0xFFFF, launch) for i, (tick, launch) in enumerate(part)])
+            taken = backend.queue.launch([(tick, (self._next_tag + i) & 0xFFFF, launch) for i, (tick, launch) in enumerate(part)])
             for tick, _ in part[:taken]:
                 self._timed.append((self._next_tag & 0xFFFF, tick))
                 self._next_tag += 1
@@ -307,7 +307,7 @@ class Serial(serial.SerialBase):
             if end is not None and time.monotonic() > end:
                 self._take_back()
                 raise serial.SerialTimeoutException("Write timeout")
-            board.backend.wait(_POLL)
+            board.backend.recorder.wait(_POLL)
             self._look()
         self._check()
         return written
@@ -326,7 +326,7 @@ class Serial(serial.SerialBase):
         """Ticks from now in which the first launches reach the board."""
         backend = self.board.backend
         first = backend.now()
-        seconds = _AHEAD + backend.launch_seconds(min(count, self.board.identity.launch_depth))
+        seconds = _AHEAD + backend.queue.seconds(min(count, self.board.identity.launch_depth))
         return 8 * (backend.now() - first) + math.ceil(self.board.timescale.ticks(seconds))
 
     def _take_back(self) -> int:
@@ -362,7 +362,7 @@ class Serial(serial.SerialBase):
             gap = self._inter_byte_timeout is not None and known and now - last > self._inter_byte_timeout
             if known >= size or gap or self._cancel_read.is_set() or (end is not None and now >= end):
                 break
-            board.backend.wait(min(_POLL, max(0.0, end - now)) if end is not None else _POLL)
+            board.backend.recorder.wait(min(_POLL, max(0.0, end - now)) if end is not None else _POLL)
         with self._lock:
             taken = TimedBytes([self._received.popleft() for _ in range(min(size, len(self._received)))])
             self._show()
@@ -378,7 +378,7 @@ class Serial(serial.SerialBase):
     def lost(self) -> int:
         """Received bytes that the board, or the driver, had no room for, because they were read too slowly."""
         self._look()
-        return self.board.backend.losses().received
+        return self.board.backend.recorder.losses().received
 
     @property
     def out_waiting(self) -> int:
@@ -405,9 +405,9 @@ class Serial(serial.SerialBase):
             elif time.monotonic() > end and board.backend.now() > self._line_free:
                 self._leaving.clear()
                 raise serial.SerialException(f"{waiting} bytes do not leave the board")
-            board.backend.wait(_POLL)
+            board.backend.recorder.wait(_POLL)
         while self._tick < max(self._line_free, self._last_left + frame if self._last_left else 0):
-            board.backend.wait(_POLL)
+            board.backend.recorder.wait(_POLL)
             self._look()
         self._look()
         self._check()
@@ -425,8 +425,8 @@ class Serial(serial.SerialBase):
             self._unfed.clear()
             self._bytes.clear()
             try:
-                self.board.backend.flush()
-                self.board.backend.flush_transmit()
+                self.board.backend.queue.flush()
+                self.board.backend.line.flush_transmit()
             except LitePulseError as error:
                 raise serial.SerialException(str(error)) from None
             self._look()
@@ -457,7 +457,7 @@ class Serial(serial.SerialBase):
         while self.is_open:
             try:
                 self._look()
-                board.backend.wait(_POLL)
+                board.backend.recorder.wait(_POLL)
             except (serial.SerialException, LitePulseError):
                 self._show(fault=True)  # the next read looks, and gets the error
                 return

@@ -12,7 +12,7 @@ from typing import cast
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, TrainChange, Wanted
 from litepulse.errors import BadInput, LitePulseError, Refused, TransportError, shown
 from litepulse.interrupt import Flag
-from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, timescale_of
+from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.plan import TrainPlan
 from litepulse.streams import Lost, edges
@@ -48,20 +48,20 @@ def start_refusal(reason: str | None) -> str:
 
 def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse: int) -> TrainChange:
     """Changes the running train from a pulse on, 0: as early as possible; old: its period until then. Refused with the reason."""
-    with backend.changing():
+    with backend.train.changing():
         try:
-            return backend.ask_change(new, step, at_pulse)
+            return backend.train.request_change(new, step, at_pulse)
         except Refused as error:
             if at_pulse or error.reason not in TOO_LATE:
                 raise
             refused = error
         for lead in AHEAD:  # the next pulse's new place has passed already: one that is far enough ahead
-            seen = backend.newest_pulse()
+            seen = backend.train.newest_pulse()
             if seen is None:
                 raise LitePulseError(f"{backend.identity.name}: no pulse of the train is seen, so none can be named: give --at-pulse")
             number, since = seen
             try:
-                return backend.ask_change(new, step, number + lead + math.ceil(2 * since / old.ticks))
+                return backend.train.request_change(new, step, number + lead + math.ceil(2 * since / old.ticks))
             except Refused as error:
                 if error.reason not in TOO_LATE:
                     raise
@@ -99,7 +99,7 @@ class Train(Job[Pulse]):
         super().__init__(backend)
         self.plan = plan
         self.poller = Poller(backend)
-        self.timescale = timescale_of(backend)
+        self.timescale = backend.identity.timescale
         self.record = TrainRecord(IdealTrain(plan.period, plan.start), limit, listener)
         self.changes: list[tuple[int, Period, int]] = []
         self.stopped = False
@@ -132,18 +132,18 @@ class Train(Job[Pulse]):
         backend, plan = self._backend, self.plan
         check_alone(backend, "a train is running already; 'litepulse stop' ends it, 'litepulse adjust' changes it")
         frames = plan.launch.kind == "frame"
-        backend.set_receiver(plan.profile, frames, plan.loopback)
-        backend.set_profile(LAUNCH_PROFILE, plan.profile)
+        backend.line.set_receiver(plan.profile, frames, plan.loopback)
+        backend.line.set_profile(LAUNCH_PROFILE, plan.profile)
         line = 0 if frames else 1 << backend.identity.inputs
-        rises = plan.profile.format.invert
-        backend.record(Wanted(("train",), ("train",), train=True, rise=line if rises else 0, fall=0 if rises else line, received=frames))
+        rise, fall = (line, 0) if plan.profile.format.invert else (0, line)
+        backend.recorder.record(Wanted(("train",), ("train",), train=True, rise=rise, fall=fall, received=frames))
         backend.pledge(keep=False)
 
     def _start(self) -> None:
         """Starts the train and waits until the core says that it did, or an interrupt came."""
         plan = self.plan
         try:
-            self._backend.start_train(plan.launch, plan.period, plan.count, plan.start)
+            self._backend.train.start(plan.launch, plan.period, plan.count, plan.start)
         except Refused as error:
             if error.reason is not None:
                 raise Refused(f"the core refused the train: {start_refusal(error.reason)}", error.reason, plan.start) from None
@@ -160,7 +160,7 @@ class Train(Job[Pulse]):
             if time.monotonic() > deadline:
                 raise TransportError(f"{self._backend.identity.name}: the core does not answer the start of the train")
             if not self._running:
-                self._backend.wait(0.002)
+                self._backend.recorder.wait(0.002)
         self._take(rows)
 
     def _poll(self) -> list[Row]:
@@ -201,13 +201,13 @@ class Train(Job[Pulse]):
                 good = not byte.framing_error and not byte.parity_error and byte.data == self.plan.launch.data
                 record.add_received(byte.tick, byte.data, good)
         record.compare()
-        losses = self._backend.losses()
+        losses = self._backend.recorder.losses()
         record.events_lost, record.bytes_lost, record.lost_at_least = losses.events, losses.received, losses.at_least
         return rows
 
     def _changed(self, pulse: int) -> None:
         """Someone adjusted it, from `pulse` on: what was asked for can be read back."""
-        change = self._backend.train_change()
+        change = self._backend.train.last_change()
         if change is not None:
             period, step = change
             self.record.ideal.adjust(pulse, period, step)
@@ -260,14 +260,14 @@ class Train(Job[Pulse]):
         """Stops the train, and waits for the pulses that still become known; the line is idle afterwards."""
         rows: list[Row] = []
         if not self._done:
-            self._backend.stop_train()
+            self._backend.train.stop()
         rows += self._poll()
         last = self.poller.tick + self.plan.launch.length(self.plan.profile) + math.ceil(self.timescale.tick_hz)
         while not self.record.over:
             while self._status.train_running or self._status.line_busy:
                 if self.poller.tick > last:
                     raise TransportError(f"{self._backend.identity.name}: the line does not come to rest")
-                self._backend.wait(0.002)
+                self._backend.recorder.wait(0.002)
                 rows += self._poll()
             for _, batch in self.poller.wait_tick(self._backend.now() + self._settle()):
                 rows += self._digest(batch)

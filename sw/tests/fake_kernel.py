@@ -2,12 +2,12 @@
 """A kernel in Python, written from docs/chardev.md: what the driver answers to the ioctls of /dev/litepulseN."""
 
 import errno
+import fcntl
 import os
 
-from litepulse.backends import driver
 from litepulse.backends import driver_abi as abi
 
-IOCTL = driver.fcntl.ioctl
+IOCTL = fcntl.ioctl
 
 
 class Kernel:

@@ -127,7 +127,7 @@ def package(ahead, **options):
             told["busy"] = str(error)
         responder.close()
         told["disarmed"] = not board.status().responder_armed
-        told["lin"] = board.backend.lin_entries()
+        told["lin"] = board.backend.responder.lin_entries()
         with litepulse.Serial(board, 115200, timeout=120) as port:
             timed = port.write(MESSAGE, at=port.now() + litepulse.s(ahead))
             heard = port.read(len(MESSAGE))

@@ -31,19 +31,19 @@ LEAD, LAG = 55, 77  # ticks of driver enable
 
 
 class World:
-    """The board's side is a Backend, `port` the Patient. Each look takes `step` ticks."""
+    """The board's side is a Backend and its parts, `port` the Patient. Each look takes `step` ticks."""
 
     def __init__(self, step=300, late=0, half_duplex=False, rs485=True, running=False, lose=None):
         """late: ticks that launches take to the board; lose: name of a step in which a record is lost."""
         self.tick, self.step, self.late, self.half_duplex, self.rs485, self.running = 1000, step, late, half_duplex, rs485, running
         self.identity = SimpleNamespace(
-            inputs=4, event_depth=256, receive_depth=512, launch_depth=64, clock_hz=Fraction(HZ), samples_per_cycle=1, name="world"
+            inputs=4, event_depth=256, receive_depth=512, launch_depth=64, timescale=Timescale(HZ), samples_per_cycle=1, name="world"
         )
         self.future = []  # (tick, 'event' or 'byte', record)
         self.wanted, self.mode, self.heard, self.reads, self.free = None, None, bytearray(), [], 0
         self.edges, self.enables, self.refused, self.released, self.lose = [], [], 0, 0, lose
         self.answers = []
-        self.port = self
+        self.port = self.recorder = self.line = self.queue = self
 
     # The board
 
@@ -94,7 +94,7 @@ class World:
                 self.future.append((tick + 1040, "byte", RxByte(tick + 1, launch.data, own=True)))
         return len(entries)
 
-    def launch_seconds(self, count):
+    def seconds(self, count):
         return Fraction(0)
 
     def losses(self):

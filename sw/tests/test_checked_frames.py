@@ -17,8 +17,8 @@ import pytest
 
 import litepulse
 from litepulse.backends import checked, connect, uartbone
+from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.interface import Wanted
-from litepulse.backends.registers import Device
 from litepulse.backends.uartbone import open_port
 from litepulse.errors import TransportError
 from litepulse.layout import regs
@@ -309,17 +309,17 @@ def test_a_look_is_one_frame():
     board = FakeBoard(event_depth=8)
     with Server(board, checked=Checked()) as server:
         backend = connect(port=server.spec)
-        backend.set_profile(1, Profile(BitPeriod(5000 * 256, backend.timescale.tick_hz)))
+        backend.line.set_profile(1, Profile(BitPeriod(5000 * 256, backend.identity.timescale.tick_hz)))
         for received in (False, True):
-            backend.record(Wanted(launched=("train",), train=True, received=received))
-            backend.start_train(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 20)
+            backend.recorder.record(Wanted(launched=("train",), train=True, received=received))
+            backend.train.start(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 20)
             before, events = len(server.checked.frames), []
             looks = 0
             while len(events) < 22:  # with the start and the end
                 batch = backend.look()[1]
                 events += batch.events
                 looks += 1
-            assert len(server.checked.frames) - before == looks and not backend.losses().total
+            assert len(server.checked.frames) - before == looks and not backend.recorder.losses().total
             places = {address for _, _, payload in server.checked.frames[before:] for _, address, _ in split(payload)}
             assert (regs.WINDOW_BASE + regs.REGIONS["RECEIVE"][0] in places) == received
             assert [event.data for event in events if event.kind == "tx"] == list(range(20))
@@ -331,15 +331,15 @@ def test_an_acknowledgement_with_the_number_of_another_process():
     board = FakeBoard()
     with Server(board, checked=Checked()) as server:
         backend, other = connect(port=server.spec), framed_port(server)
-        backend.set_profile(1, Profile(BitPeriod(5000 * 256, backend.timescale.tick_hz)))
-        backend.record(Wanted(launched=("train",), train=True))
-        backend.start_train(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 50)
+        backend.line.set_profile(1, Profile(BitPeriod(5000 * 256, backend.identity.timescale.tick_hz)))
+        backend.recorder.record(Wanted(launched=("train",), train=True))
+        backend.train.start(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 50)
         numbers, left_out = [], server.checked.repeats
         while len(numbers) < 50:
-            other._number = backend.bus._number
+            other._number = backend.registers.bus._number
             other.read(0x40)
             numbers += [event.data for event in backend.look()[1].events if event.kind == "tx"]
-        assert numbers == list(range(50)) and server.checked.repeats > left_out + 5 and not backend.losses().total
+        assert numbers == list(range(50)) and server.checked.repeats > left_out + 5 and not backend.recorder.losses().total
         other.close()
         backend.close()
 
@@ -349,10 +349,10 @@ def test_more_than_a_burst_is_one_frame():
     board = FakeBoard(step=0)
     with Server(board, checked=Checked()) as server:
         backend = connect(port=server.spec)
-        backend.set_profile(1, Profile(BitPeriod(5000 * 256, backend.timescale.tick_hz)))
-        backend.record(Wanted(launched=("train",), train=True))
+        backend.line.set_profile(1, Profile(BitPeriod(5000 * 256, backend.identity.timescale.tick_hz)))
+        backend.recorder.record(Wanted(launched=("train",), train=True))
         for known in (False, True):  # how many there may be
-            backend.start_train(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 200)
+            backend.train.start(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 200)
             with server.lock:
                 board.advance(60_000 * 300)
             before = len(server.checked.frames)
@@ -369,16 +369,16 @@ def test_lost_frames_lose_no_record(monkeypatch):
     board = FakeBoard(step=200_000)
     with Server(board, checked=Checked()) as server:
         backend = connect(port=server.spec)
-        backend.set_profile(1, Profile(BitPeriod(5000 * 256, backend.timescale.tick_hz)))
-        backend.record(Wanted(launched=("train",), train=True))
-        backend.start_train(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 300)
+        backend.line.set_profile(1, Profile(BitPeriod(5000 * 256, backend.identity.timescale.tick_hz)))
+        backend.recorder.record(Wanted(launched=("train",), train=True))
+        backend.train.start(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 300)
         server.checked.lose = lambda frame: draw.randrange(5) == 0
         server.answer = lambda reply: reply if draw.randrange(5) else reply[:-1]
         numbers = []
         while len(numbers) < 300:
             numbers += [event.data for event in backend.look()[1].events if event.kind == "tx"]
         server.checked.lose, server.answer = lambda frame: False, None
-        assert numbers == list(range(300)) and not backend.losses().total and backend.bus.repeated > 10
+        assert numbers == list(range(300)) and not backend.recorder.losses().total and backend.registers.bus.repeated > 10
         backend.close()
 
 
@@ -392,7 +392,7 @@ def test_rules_of_the_bridge():
         for keep, silence in ((False, 0), (True, 1.7), (False, 2.6)):
             time.sleep(silence)
             backend.pledge(keep=keep)
-            assert board.session >> 31 == keep and board.session & 0xFFFF == backend.session
+            assert board.session >> 31 == keep and board.session & 0xFFFF == backend.identity.session
             server.checked.lose = lambda frame: draw.randrange(5) == 0
             for _ in range(20):
                 backend.look()
@@ -410,10 +410,10 @@ def test_a_device_beside_the_reader():
     with Server(board, checked=Checked(lock=60)) as server:
         backend = connect(port=server.spec)
         beside = connect(port=server.spec, own=False)
-        assert isinstance(beside, Device) and beside.framed and beside.session == backend.session
-        backend.set_profile(1, Profile(BitPeriod(5000 * 256, backend.timescale.tick_hz)))
-        backend.record(Wanted(launched=("train",), train=True))
-        backend.start_train(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 0)
+        assert isinstance(beside, BusBackend) and beside.registers.framed and beside.identity.session == backend.identity.session
+        backend.line.set_profile(1, Profile(BitPeriod(5000 * 256, backend.identity.timescale.tick_hz)))
+        backend.recorder.record(Wanted(launched=("train",), train=True))
+        backend.train.start(Launch("frame", 0x55, profile=1), Period(60_000, 0, 1), 0)
         with server.lock:
             board.step = 20_000
         stopped = beside.stop_all()
@@ -439,7 +439,7 @@ def test_on_the_boards_own_bridge():
 
     try:
         with litepulse.open(port=port) as board:
-            assert board.backend.framed
+            assert board.backend.registers.framed
             with board.train(rate=20, width="1ms") as train:
                 pulses = [next(train) for _ in range(20)]
                 assert "a train runs" in run("info")

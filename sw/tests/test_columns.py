@@ -2,6 +2,7 @@
 """`array()` against the iterator of the same capture: on random streams of both backends edges, errors and counts are the same."""
 
 import copy
+import fcntl
 import os
 import random
 from functools import partial
@@ -10,8 +11,9 @@ import numpy
 import pytest
 
 from litepulse import Board, LitePulseError, columns
-from litepulse.backends import driver, registers
 from litepulse.backends import driver_abi as abi
+from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.driver.backend import DriverBackend
 from litepulse.capture import EdgeEvent, LostEvent
 from litepulse.streams import Event, EventStream, edges
 
@@ -161,11 +163,10 @@ def test_a_board_behind_registers(samples):
             fake = Busy(seed, begin, samples)
             if options.get("count") == 3:
                 fake.bytes = True
-            device = registers.Device(fake, "test", "fake")
-            device.open_session()
+            device = BusBackend(fake, "test", "fake")
             with Board(device) as board:
                 outcomes.append(
-                    (*collected(partial(board.capture, **options), whole), vars(device.events.decoder), fake.reads + fake.writes)
+                    (*collected(partial(board.capture, **options), whole), vars(device.recorder.events.decoder), fake.reads + fake.writes)
                 )
         assert outcomes[0] == outcomes[1], seed
         rows, fault, lost = outcomes[0][:3]
@@ -216,12 +217,12 @@ def test_a_board_of_the_driver(monkeypatch, tmp_path):
         for whole in (False, True):
             kernel = Telling()
             kernel.tick = begin
-            monkeypatch.setattr(driver.fcntl, "ioctl", kernel.ioctl)
-            with Board(driver.Driver(str(tmp_path / "litepulse0"))) as board:
+            monkeypatch.setattr(fcntl, "ioctl", kernel.ioctl)
+            with Board(DriverBackend(str(tmp_path / "litepulse0"))) as board:
 
                 def begin_job(board=board, told=told, options=options):
                     job = board.capture(inputs=(0, 2, "rx"), duration="100ms", **options)
-                    assert os.write(board.backend._device, b"".join(told)) == len(told) * abi.Event.layout.size
+                    assert os.write(board.backend.device.file, b"".join(told)) == len(told) * abi.Event.layout.size
                     return job
 
                 outcomes.append(collected(begin_job, whole))
@@ -239,8 +240,7 @@ def test_no_object_is_made_of_an_edge(monkeypatch):
     fake = Busy("plain", 0, 1)
     fake.bytes = fake.resets = fake.others = False
     fake.rate = 3
-    device = registers.Device(fake, "test", "fake")
-    device.open_session()
+    device = BusBackend(fake, "test", "fake")
     with Board(device) as board:
         found = board.capture(inputs=(0, 1, 2, 3, "rx"), count=500).array()
     assert len(found) == 500 and (numpy.diff(found["tick"].astype("i8")) >= 0).all()

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from litepulse.backends import registers as device_module
-from litepulse.backends.registers import WATCHDOG_SECONDS, Device
+from litepulse.backends.bus import queue, registers, session
+from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.bus.registers import WATCHDOG_SECONDS
 from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
 from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
@@ -33,13 +34,11 @@ def no_waiting(monkeypatch):
 
 
 def connect(board):
-    device = Device(board, "test", "fake")
-    device.open_session()
-    return device
+    return BusBackend(board, "test", "fake")
 
 
 def train_of(device, rate=58, count=10, **options):
-    return Train(device, train_plan(device.timescale, rate=rate, count=count, **options))
+    return Train(device, train_plan(device.identity.timescale, rate=rate, count=count, **options))
 
 
 def started(device, count=0, **options):
@@ -59,9 +58,10 @@ def run_train(device, **options):
 
 def test_identification():
     device = connect(FakeBoard(clock_hz=Fraction(100_000_000, 3), samples=2, event_depth=7))
-    assert device.clock_hz == Fraction(100_000_000, 3) and device.timescale.tick_hz == Fraction(200_000_000, 3)
-    assert (device.samples_per_cycle, device.inputs, device.event_depth, device.receive_depth) == (2, 4, 128, 512)
-    assert (device.transmit_depth, device.launch_depth, device.line_channel, device.channel_name(4)) == (512, 64, 4, "rx")
+    identity = device.identity
+    assert identity.clock_hz == Fraction(100_000_000, 3) and identity.timescale.tick_hz == Fraction(200_000_000, 3)
+    assert (identity.samples_per_cycle, identity.inputs, identity.event_depth, identity.receive_depth) == (2, 4, 128, 512)
+    assert (identity.transmit_depth, identity.launch_depth) == (512, 64)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_what_is_not_ours_is_refused_unwritten(change, why):
 def test_the_first_contact_names_the_session_and_later_ones_keep_it():
     board = FakeBoard()
     first = connect(board)
-    assert first.session and board.session == first.session
-    again = Device(board, "test", "fake")
-    assert again.open_session() is False and again.session == first.session
+    assert first.identity.session and board.session == first.identity.session
+    again = connect(board)
+    assert again.identity.session == first.identity.session
 
 
 def test_a_restarted_board_is_recognised():
@@ -98,7 +98,7 @@ def test_a_restarted_board_is_recognised():
     device = connect(board)
     board.reset()
     with pytest.raises(Restarted):
-        device.read_status()
+        device.registers.read_status()
 
 
 UNIT = 1 << regs.WATCHDOG_UNIT
@@ -109,7 +109,7 @@ def test_a_silent_host_stops_what_was_not_to_be_kept():
     device = connect(board)
     run = started(device)
     limit = board.session >> 16
-    assert (limit - 1) * UNIT < WATCHDOG_SECONDS * board.clock <= limit * UNIT and board.session & 0xFFFF == device.session
+    assert (limit - 1) * UNIT < WATCHDOG_SECONDS * board.clock <= limit * UNIT and board.session & 0xFFFF == device.identity.session
     board.silence(limit * UNIT - 1)
     assert board.train and board.session
     looks = run.rows()
@@ -125,11 +125,11 @@ def test_what_is_kept_goes_on_without_a_host():
     device = connect(board)
     run = started(device)
     run.detach()
-    assert board.session >> 31 and board.session & 0xFFFF == device.session
+    assert board.session >> 31 and board.session & 0xFFFF == device.identity.session
     board.silence(1000 * UNIT)
     assert board.train
     again = connect(board)
-    assert again.session == device.session and board.session >> 31, "whoever looks at it changes nothing"
+    assert again.identity.session == device.identity.session and board.session >> 31, "whoever looks at it changes nothing"
 
 
 def test_a_job_that_is_over_leaves_the_watchdog_off():
@@ -137,9 +137,9 @@ def test_a_job_that_is_over_leaves_the_watchdog_off():
     device = connect(board)
     started(device)
     tidy(device)
-    assert board.train is None and board.session == device.session
+    assert board.train is None and board.session == device.identity.session
     board.silence(1000 * UNIT)
-    assert board.session == device.session
+    assert board.session == device.identity.session
 
 
 def test_a_setting_of_the_watchdog_that_gets_lost_is_written_again():
@@ -147,7 +147,7 @@ def test_a_setting_of_the_watchdog_that_gets_lost_is_written_again():
     device = connect(board)
     lost = iter([True, True])
     board.drop_write = lambda address, words: next(lost, False)
-    device.pledge()
+    device.pledge(keep=False)
     assert board.session >> 16
     board.drop_write = lambda address, words: True
     with pytest.raises(TransportError, match="watchdog"):
@@ -159,7 +159,7 @@ def test_a_board_that_was_reset_does_not_get_its_old_name_back():
     device = connect(board)
     board.reset()
     with pytest.raises(Restarted):
-        device.pledge()
+        device.pledge(keep=False)
     assert board.session == 0
 
 
@@ -169,8 +169,8 @@ def test_a_machine_that_stands_still_while_the_name_is_written(before, monkeypat
     board, stood = FakeBoard(), []
     device = connect(board)
     started(device)
-    device.pledge()
-    write, boottime = board.write, device_module.boottime
+    device.pledge(keep=False)
+    write, boottime = board.write, session.boottime
 
     def write_late(address, words):
         if address != regs.CSR_BASE + 4 * CSRS["session"].index or stood:
@@ -184,7 +184,7 @@ def test_a_machine_that_stands_still_while_the_name_is_written(before, monkeypat
             write(address, words)
 
     monkeypatch.setattr(board, "write", write_late)
-    monkeypatch.setattr(device_module, "boottime", lambda: boottime() + sum(stood))
+    monkeypatch.setattr(session, "boottime", lambda: boottime() + sum(stood))
     for _ in range(2):
         with pytest.raises(Restarted):
             device.pledge(keep=True)
@@ -207,53 +207,53 @@ def test_a_restart_during_a_train_ends_it():
 def test_settings_arrive_and_read_back():
     board = FakeBoard()
     device = connect(board)
-    profile = Profile(device.timescale.bit_period(115200), Format.parse("7E2"))
-    device.set_profile(2, profile)
-    assert device.profile(2) == profile and board.profiles[2] == (Fraction(106667, 256), 9, 2)
-    assert device.profile(3) is None
+    profile = Profile(device.identity.timescale.bit_period(115200), Format.parse("7E2"))
+    device.line.set_profile(2, profile)
+    assert device.registers.profile(2) == profile and board.profiles[2] == (Fraction(106667, 256), 9, 2)
+    assert device.registers.profile(3) is None
 
 
 def test_a_write_lost_on_the_cable_is_repeated(monkeypatch):
-    monkeypatch.setattr(device_module, "ANSWER_TIMEOUT", 0.05)
+    monkeypatch.setattr(registers, "ANSWER_TIMEOUT", 0.05)
     board = FakeBoard()
     device = connect(board)
     lost = []
     board.drop_write = lambda address, words: address >= regs.WINDOW_BASE and not lost and not lost.append(address)
-    device.set_profile(1, Profile(device.timescale.bit_period(9600)))
+    device.line.set_profile(1, Profile(device.identity.timescale.bit_period(9600)))
     assert len(lost) == 1 and 1 in board.profiles
 
 
 def test_a_command_lost_on_the_cable_is_not_repeated(monkeypatch):
-    monkeypatch.setattr(device_module, "ANSWER_TIMEOUT", 0.05)
+    monkeypatch.setattr(registers, "ANSWER_TIMEOUT", 0.05)
     board = FakeBoard()
     device = connect(board)
     board.drop_write = lambda address, words: address >= regs.WINDOW_BASE
     before = board.writes
     with pytest.raises(TransportError, match="does not answer configuration"):
-        device.stop_train()
+        device.train.stop()
     assert board.writes == before + 1
 
 
 def test_a_core_that_does_not_answer_is_told(monkeypatch):
-    monkeypatch.setattr(device_module, "ANSWER_TIMEOUT", 0.02)
+    monkeypatch.setattr(registers, "ANSWER_TIMEOUT", 0.02)
     board = FakeBoard()
     device = connect(board)
     board.mute_config = True
     with pytest.raises(TransportError, match="does not answer configuration"):
-        device.set_line()
+        device.registers.write_fields("line")
 
 
 def test_a_refused_setting_is_named():
     device = connect(FakeBoard())
     with pytest.raises(Refused, match="profile1_period"):
-        device.configure(("profile1_format", 0), ("profile1_period", 5))
+        device.registers.configure(("profile1_format", 0), ("profile1_period", 5))
 
 
 def test_counters_may_wrap():
     board = FakeBoard()
     board.applied, board.refused = 0xFFFF, 0xFFFE
     device = connect(board)
-    device.set_profile(0, Profile(device.timescale.bit_period(9600)))
+    device.line.set_profile(0, Profile(device.identity.timescale.bit_period(9600)))
     assert board.applied == 0x10001
 
 
@@ -318,7 +318,7 @@ def test_overflow_is_counted_exactly():
     device = connect(board)
     run, rows = run_train(device, rate=44100, count=5000, baud=12_000_000)
     record = run.record
-    assert record.events_lost > 0 and record.bytes_lost > 0 and device.events.decoder.broken == 0
+    assert record.events_lost > 0 and record.bytes_lost > 0 and device.recorder.events.decoder.broken == 0
     assert len(record.launched) + record.events_lost == 5001  # TRAIN_DONE found no room, either
     assert record.done == 5000
     assert len(record.received) + record.bytes_lost == 5000
@@ -342,8 +342,8 @@ def test_another_process_adjusts_and_the_ideal_follows():
     run = started(device, rate=1000, count=300, baud=115200)
     for _, _ in zip(range(4), run.rows()):
         pass
-    period = other.timescale.period(Fraction(100_000, 3), TRAIN_MIN_PERIOD)
-    other.adjust_train(period, max(run.record.launched) + 20, -7)
+    period = other.identity.timescale.period(Fraction(100_000, 3), TRAIN_MIN_PERIOD)
+    other.train.adjust(period, max(run.record.launched) + 20, -7)
     for _ in run.rows():
         pass
     assert len(run.changes) == 1 and run.changes[0][2] == -7
@@ -376,21 +376,21 @@ def fill(board, count):
 def test_an_acknowledgement_lost_on_the_cable_gives_no_duplicates():
     board = FakeBoard()
     device = connect(board)
-    device.events.discard()
+    device.recorder.events.discard()
     fill(board, 30)
     lost = []
     board.drop_write = lambda address, words: address == EVENT_ACK and len(lost) < 2 and not lost.append(words)
-    first = device.events.drain()
+    first = device.recorder.events.drain()
     fill(board, 5)
-    again = device.events.drain()
+    again = device.recorder.events.drain()
     assert [e.data for e in first] + [e.data for e in again] == list(range(30)) + list(range(5))
-    assert len(lost) == 2 and device.events.drain() == [] and not board.events.records
+    assert len(lost) == 2 and device.recorder.events.drain() == [] and not board.events.records
 
 
 def test_a_late_acknowledgement_is_harmless():
     board = FakeBoard()
     device = connect(board)
-    device.events.discard()
+    device.recorder.events.discard()
     fill(board, 3)
     delayed = []
 
@@ -400,65 +400,65 @@ def test_a_late_acknowledgement_is_harmless():
         return False
 
     board.drop_write = hold
-    assert len(device.events.drain()) == 3
+    assert len(device.recorder.events.drain()) == 3
     fill(board, 3)
     for word in delayed:
         board.events.ack(word)
-    assert len(device.events.drain()) == 3
+    assert len(device.recorder.events.drain()) == 3
 
 
 def test_position_wraps():
     board = FakeBoard()
     board.events.position = 0xFFF0
     device = connect(board)
-    device.events.discard()
+    device.recorder.events.discard()
     for _ in range(4):
         fill(board, 10)
-        assert [e.data for e in device.events.drain()] == list(range(10))
+        assert [e.data for e in device.recorder.events.drain()] == list(range(10))
     assert board.events.position == 0x18
 
 
 def test_another_reader_is_noticed():
     board = FakeBoard()
     device = connect(board)
-    device.events.discard()
+    device.recorder.events.discard()
     fill(board, 10)
-    connect(board).events.discard()
+    connect(board).recorder.events.discard()
     fill(board, 1)
     with pytest.raises(Restarted, match="somebody else"):
-        device.events.drain()
+        device.recorder.events.drain()
 
 
 def test_peeking_takes_nothing():
     board = FakeBoard()
     device = connect(board)
     fill(board, 100)
-    header, events = device.events.peek()
+    header, events = device.recorder.events.peek()
     assert header.ready == 100 and [e.data for e in events] == list(range(100)) and len(board.events.records) == 100
 
 
 def test_losses_after_the_last_record_count():
     board = FakeBoard()
     device = connect(board)
-    device.events.discard()
+    device.recorder.events.discard()
     fill(board, 300)
     found = []
     board.tell_loss = lambda: None  # the board has not yet had time to write the OVERFLOW record
-    found = device.events.drain()
-    assert len(found) == 256 and device.events.lost == 44
+    found = device.recorder.events.drain()
+    assert len(found) == 256 and device.recorder.events.lost == 44
     del board.tell_loss
     board.tell_loss()
-    assert device.events.drain() == [Lost(1256, 44)] and device.events.lost == 44
+    assert device.recorder.events.drain() == [Lost(1256, 44)] and device.recorder.events.lost == 44
 
 
 def test_bytes_keep_their_48_bit_ticks():
     board = FakeBoard()
     board.tick = (3 << 48) - 10_000
     device = connect(board)
-    device.received.discard()
+    device.recorder.received.discard()
     began = (3 << 48) - 5
     board.arrives(began + 50_000, began, 0x41 | 1 << 13)
-    while not (found := device.received.drain()):
+    while not (found := device.recorder.received.drain()):
         assert board.tick < (3 << 48) + 10**6
     assert board.tick > 3 << 48 and found == [RxByte(began, 0x41, own=True)]
 
@@ -467,7 +467,7 @@ def test_bytes_keep_their_48_bit_ticks():
 
 
 def send(device, wanted, data):
-    run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
+    run = SendRun(device, Profile(device.identity.timescale.bit_period(115200)), [])
     run.prepare()
     start = run.now() + 1_000_000
     run.pending = [(start + w, Launch("frame", b)) for w, b in zip(wanted, data)]
@@ -483,7 +483,7 @@ def test_more_launches_than_the_queue_holds():
     data = bytes(range(256)) * 2
     run, start = send(device, [k * 50_000 for k in range(512)], data)
     assert [run.launched[k] for k in range(512)] == [start + 50_000 * k for k in range(512)] and not run.refused
-    assert not device.losses().total
+    assert not device.recorder.losses().total
     assert bytes(b.data for b in run.received) == data
 
 
@@ -496,7 +496,7 @@ def test_a_busy_launch_is_reported_with_its_number():
 def test_a_full_queue_is_never_overrun():
     board = FakeBoard(step=1)
     device = connect(board)
-    run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
+    run = SendRun(device, Profile(device.identity.timescale.bit_period(115200)), [])
     run.prepare()
     run.pending = [(10**9 + k * 10_000, Launch("frame", 0)) for k in range(100)]
     run.feed()
@@ -506,18 +506,18 @@ def test_a_full_queue_is_never_overrun():
 
 
 def test_lost_launches_are_told(monkeypatch):
-    monkeypatch.setattr(device_module, "ANSWER_TIMEOUT", 0.02)
+    monkeypatch.setattr(queue, "ANSWER_TIMEOUT", 0.02)
     board = FakeBoard()
     device = connect(board)
     board.drop_write = lambda address, words: True
     with pytest.raises(TransportError, match="1 of 1 launches did not arrive"):
-        device.launch([(10**9, 0, Launch("frame", 0))])
+        device.queue.launch([(10**9, 0, Launch("frame", 0))])
 
 
 def test_an_interrupt_flushes_the_queue():
     board = FakeBoard(step=1000)
     device = connect(board)
-    run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
+    run = SendRun(device, Profile(device.identity.timescale.bit_period(115200)), [])
     run.prepare()
     run.pending = [(10**9, Launch("frame", 0))]
     run.feed()
@@ -537,18 +537,18 @@ def test_overlapping_rates_are_refused():
 def test_events_decode_alike_from_the_board():
     board = FakeBoard()
     device = connect(board)
-    device.events.discard()
+    device.recorder.events.discard()
     fill(board, 1)
-    assert device.events.drain() == [Event(1000, 0, "tx", "train", 0, 0)]
+    assert device.recorder.events.drain() == [Event(1000, 0, "tx", "train", 0, 0)]
 
 
 def test_a_record_missing_without_a_word_counts_as_lost():
     board = FakeBoard()
     device = connect(board)
-    device.events.discard()
+    device.recorder.events.discard()
     fill(board, 3)
     del board.events.records[1]
-    assert [e.data for e in device.events.drain()] == [0, 2] and device.events.lost == 1
+    assert [e.data for e in device.recorder.events.drain()] == [0, 2] and device.recorder.events.lost == 1
 
 
 # Driver enable and echo -----------------------------------------------------------------------------------------------
@@ -557,23 +557,23 @@ def test_a_record_missing_without_a_word_counts_as_lost():
 def test_driver_enable():
     board = FakeBoard()
     device = connect(board)
-    device.set_driver_enable(lead=480, lag=0xFFFF)
+    device.line.set_driver_enable(lead=480, lag=0xFFFF)
     assert board.word("driver_enable") == 480 | 0xFFFF << 16
     for lead, lag, name in ((0x10000, 0, "lead"), (-1, 0, "lead"), (0, 0x10000, "lag"), (0, -1, "lag")):
         with pytest.raises(BadInput, match=f"{name}: .* outside 0 to 65535"):
-            device.set_driver_enable(lead, lag)
+            device.line.set_driver_enable(lead, lag)
     assert board.word("driver_enable") == 480 | 0xFFFF << 16
 
 
 def test_the_lead_stays_while_a_train_runs():
     device = connect(FakeBoard())
-    device.set_driver_enable(lead=480, lag=0)
+    device.line.set_driver_enable(lead=480, lag=0)
     run = started(device)
-    device.set_driver_enable(lead=480, lag=48)
+    device.line.set_driver_enable(lead=480, lag=48)
     with pytest.raises(Refused, match="lead: it cannot change while a train runs: stop the train first"):
-        device.set_driver_enable(lead=479, lag=48)
+        device.line.set_driver_enable(lead=479, lag=48)
     run.stop()
-    device.set_driver_enable(lead=479, lag=48)
+    device.line.set_driver_enable(lead=479, lag=48)
 
 
 @pytest.mark.parametrize("samples, echo, ticks", [(1, None, 16), (2, None, 32), (2, 0, 0), (2, 1, 2), (2, 2, 2), (2, 2046, 2046)])
@@ -581,9 +581,9 @@ def test_echo_in_whole_cycles(samples, echo, ticks):
     board = FakeBoard(samples=samples)
     device = connect(board)
     response = Response(Trigger("break"), Launch("frame", 0xFF), 1000)
-    run = Responder(device, RespondPlan(response, Profile(device.timescale.bit_period(9600)), echo=echo))
+    run = Responder(device, RespondPlan(response, Profile(device.identity.timescale.bit_period(9600)), echo=echo))
     run.begin(lambda: None)
     assert board.word("echo") == run.echo == ticks
     with pytest.raises(BadInput, match=rf"echo: .* outside 0 to .* .{1023 * samples} ticks"):
-        device.set_echo(1023 * samples + 1)
+        device.line.set_echo(1023 * samples + 1)
     assert board.word("echo") == ticks

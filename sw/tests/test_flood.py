@@ -5,6 +5,7 @@ Judged by ticks and by transactions with the board, never by time.
 """
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -16,10 +17,13 @@ import serial
 
 import litepulse
 from litepulse import backends, cli
-from litepulse.backends import driver, remote
 from litepulse.backends import driver_abi as abi
+from litepulse.backends import remote
+from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.driver.backend import DriverBackend
+from litepulse.backends.driver.device import LAG_SECONDS, Device
+from litepulse.backends.driver.recorder import READ_RECORDS
 from litepulse.backends.interface import Wanted
-from litepulse.backends.registers import BusBackend, Device
 from litepulse.certify import patient
 from litepulse.certify.procedure import Options, Procedure
 from litepulse.certify.selftest import SelfTest
@@ -86,11 +90,11 @@ def board(monkeypatch):
     board = Flood()
 
     def connect(*_arguments, **_options):
-        return BusBackend(board, "uartbone", "fake", False, [])
+        return BusBackend(board, "uartbone", "fake")
 
     monkeypatch.setattr(backends, "connect", connect)
     monkeypatch.setattr(BusBackend, "stay_in_touch", lambda self: None)  # else what passes would not be counted right
-    monkeypatch.setattr("litepulse.backends.registers.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
     return board
 
 
@@ -101,9 +105,8 @@ EDGE = Wanted(rise=1, fall=1)
 
 
 def recording(board, wanted=EDGE):
-    device = Device(board, "test", "fake")
-    device.open_session()
-    device.record(wanted)
+    device = BusBackend(board, "test", "fake")
+    device.recorder.record(wanted)
     return device
 
 
@@ -115,12 +118,12 @@ def test_a_look_ends_and_nothing_is_lost_uncounted(kind):
     if kind == "bytes":
         board.configure(CONFIG["line"].index, pack(CONFIG["line"], rx_enable=1))
     device = recording(board, wanted)
-    stream = device.events if kind == "edges" else device.received
+    stream = device.recorder.events if kind == "edges" else device.recorder.received
     known, found = 0, []
     for look in range(12):
         board.flooding = look < 10
         transactions = board.transactions
-        batch = device.read()
+        batch = device.recorder.read()
         assert board.transactions - transactions <= LOOK
         new = list(batch.events if kind == "edges" else batch.received)
         assert all(item.tick >= known for item in new if not isinstance(item, Lost))
@@ -128,9 +131,9 @@ def test_a_look_ends_and_nothing_is_lost_uncounted(kind):
         known, found = batch.tick, found + new
     read = [item for item in found if not isinstance(item, Lost)]
     made = board.seq if kind == "edges" else board.heard
-    assert made == len(read) + device.losses().total and device.losses().total == stream.lost
-    assert len(read) >= 10 * 200 and device.losses().total > 10 * EDGES
-    assert sum(item.count for item in found if isinstance(item, Lost)) + stream.untold == device.losses().total
+    assert made == len(read) + device.recorder.losses().total and device.recorder.losses().total == stream.lost
+    assert len(read) >= 10 * 200 and device.recorder.losses().total > 10 * EDGES
+    assert sum(item.count for item in found if isinstance(item, Lost)) + stream.untold == device.recorder.losses().total
 
 
 def test_what_came_before_is_forgotten_though_it_keeps_coming():
@@ -142,7 +145,7 @@ def test_what_came_before_is_forgotten_though_it_keeps_coming():
     device = recording(board)
     assert board.transactions < BEGIN
     begun = board.tick
-    batch = device.read()
+    batch = device.recorder.read()
     assert batch.events and all(event.tick >= begun - 8 * STEP for event in batch.events)
 
 
@@ -153,7 +156,7 @@ def test_acknowledgements_that_never_arrive_end_the_look():
         board.event(1000 + n, 2, 4, 0, 1, "edge", edge=True)
     board.drop_write = lambda address, words: True
     with pytest.raises(TransportError, match="acknowledgement"):
-        device.read()
+        device.recorder.read()
 
 
 def test_a_server_that_answers_too_little_or_too_much_is_told():
@@ -308,26 +311,26 @@ READ = os.read
 @pytest.fixture
 def kernel(monkeypatch):
     kernel = FloodedKernel()
-    monkeypatch.setattr(driver, "FIFO", FIFO)
-    monkeypatch.setattr(driver.fcntl, "ioctl", kernel.ioctl)
-    monkeypatch.setattr(driver.os, "read", kernel.read)
-    monkeypatch.setattr(backends, "connect", lambda *_arguments, **_options: driver.Driver("/dev/null"))
+    monkeypatch.setattr(Device, "fifo", FIFO)
+    monkeypatch.setattr(fcntl, "ioctl", kernel.ioctl)
+    monkeypatch.setattr(os, "read", kernel.read)
+    monkeypatch.setattr(backends, "connect", lambda *_arguments, **_options: DriverBackend("/dev/null"))
     return kernel
 
 
 FIFO = 1024  # less than it really has, so that a look is short
-MOST = FIFO // driver.READ_RECORDS + 1  # reads of a look: what waits at most, and the record of a loss
+MOST = FIFO // READ_RECORDS + 1  # reads of a look: what waits at most, and the record of a loss
 
 
 def test_a_look_at_the_driver_ends(kernel):
     """All that waited when it began is in it: what the FIFO holds, which is asked to be as large as that."""
-    program = driver.Driver("/dev/null")
-    program.record(EDGE)
+    program = DriverBackend("/dev/null")
+    program.recorder.record(EDGE)
     assert kernel.fifo == FIFO and kernel.reads == MOST
     for look in range(2, 5):
-        batch = program.read()
-        assert kernel.reads == look * MOST and len(batch.events) == MOST * driver.READ_RECORDS
-    assert program.losses().events == 3 * MOST * kernel.LOST
+        batch = program.recorder.read()
+        assert kernel.reads == look * MOST and len(batch.events) == MOST * READ_RECORDS
+    assert program.recorder.losses().events == 3 * MOST * kernel.LOST
     program.close()
 
 
@@ -344,8 +347,8 @@ def test_a_verb_on_the_driver_ends_by_itself(words, lengths, kernel, capsys):
     result = json.loads(capsys.readouterr().out)
     assert {key: len(result[key]) for key in lengths} == lengths and result["lost"] > kernel.LOST
     # Until when all is known, the driver tells LAG_SECONDS later.
-    ticks = STEP + 2 * MOST * (driver.READ_RECORDS - 1)
-    assert kernel.reads <= MOST * (MS * (1 + 1000 * driver.LAG_SECONDS) // ticks + 4)
+    ticks = STEP + 2 * MOST * (READ_RECORDS - 1)
+    assert kernel.reads <= MOST * (MS * (1 + 1000 * LAG_SECONDS) // ticks + 4)
 
 
 def test_ctrl_c_on_the_driver(kernel, capsys):

@@ -15,13 +15,13 @@ from .fake_board import FakeBoard, Server
 LDF = Path(__file__).resolve().parents[1] / "examples" / "door.ldf"
 # Each job that sends something, and the call that starts it.
 STARTS = {
-    "train": (lambda board: board.train(rate=1000, baud=115200), "start_train"),
-    "respond": (lambda board: board.respond(on=litepulse.Break(), after="1us"), "arm"),
-    "send": (lambda board: board.send(bytes(100), every="10ms"), "launch"),
-    "launch": (lambda board: board.launch(byte=1, at="+1s"), "launch"),
-    "slave": (lambda board: lin.slave(board, lin.Description(LDF), "Window"), "arm"),
-    "master": (lambda board: lin.master(board, lin.Description(LDF), "Normal", start="+10ms"), "launch"),
-    "inject": (lambda board: lin.inject(board, lin.Injection(16), at="+1s"), "launch"),
+    "train": (lambda board: board.train(rate=1000, baud=115200), "train", "start"),
+    "respond": (lambda board: board.respond(on=litepulse.Break(), after="1us"), "responder", "arm"),
+    "send": (lambda board: board.send(bytes(100), every="10ms"), "queue", "launch"),
+    "launch": (lambda board: board.launch(byte=1, at="+1s"), "queue", "launch"),
+    "slave": (lambda board: lin.slave(board, lin.Description(LDF), "Window"), "responder", "arm"),
+    "master": (lambda board: lin.master(board, lin.Description(LDF), "Normal", start="+10ms"), "queue", "launch"),
+    "inject": (lambda board: lin.inject(board, lin.Injection(16), at="+1s"), "queue", "launch"),
 }
 
 
@@ -41,8 +41,9 @@ def opened(board):
 @pytest.mark.parametrize("job", STARTS)
 def test_a_start_that_is_cut_short(job, board, opened, monkeypatch):
     """Ctrl-C comes when the board has just been told to start: nothing goes on there, and the next job may begin."""
-    begin, call = STARTS[job]
-    start, started = getattr(opened.backend, call), []
+    begin, part, call = STARTS[job]
+    control = getattr(opened.backend, part)
+    start, started = getattr(control, call), []
 
     def interrupted(*words):
         start(*words)
@@ -50,7 +51,7 @@ def test_a_start_that_is_cut_short(job, board, opened, monkeypatch):
             started.append(bool(board.train or board.armed or board.queue))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(opened.backend, call, interrupted)
+    monkeypatch.setattr(control, call, interrupted)
     with pytest.raises(KeyboardInterrupt):
         begin(opened)
     assert started == [True]
@@ -72,7 +73,7 @@ def test_a_refused_start_leaves_what_runs(board, opened):
 def test_ctrl_c_ends_an_injection(board, opened, monkeypatch):
     """It raises KeyboardInterrupt; within an Interrupt, what was heard until then is returned."""
     once = [signal.SIGINT]
-    monkeypatch.setattr(opened.backend, "wait", lambda _: signal.raise_signal(once.pop()) if once else None)
+    monkeypatch.setattr(opened.backend.recorder, "wait", lambda _: signal.raise_signal(once.pop()) if once else None)
     with pytest.raises(KeyboardInterrupt):
         lin.inject(opened, lin.Injection(16), at="+1s")
     assert not board.queue and not opened.busy

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import litepulse
-from litepulse.backends.registers import Device
+from litepulse.backends.bus.backend import BusBackend
 from litepulse.line import Launch, Profile, Response, Trigger
 from litepulse.units import Period
 from litex_soc import sim_soc
@@ -180,14 +180,13 @@ def test_to_listen_moves_no_pin(words, tmp_path):
 
 def left(board):
     """A train and a responder that another program left on a board."""
-    device = Device(board, "test", "first")
-    device.open_session()
-    profile = Profile(device.timescale.bit_period(115200))
-    device.set_receiver(profile, True, False)
-    device.set_profile(1, profile)
+    device = BusBackend(board, "test", "first")
+    profile = Profile(device.identity.timescale.bit_period(115200))
+    device.line.set_receiver(profile, True, False)
+    device.line.set_profile(1, profile)
     device.pledge(keep=False)
-    device.start_train(Launch("frame", 0x55), Period(480_000, 0, 1))
-    device.arm(Response(Trigger("byte", value=7), Launch("frame", 1), 1000))
+    device.train.start(Launch("frame", 0x55), Period(480_000, 0, 1))
+    device.responder.arm(Response(Trigger("byte", value=7), Launch("frame", 1), 1000))
     device.leave()
 
 
@@ -195,8 +194,7 @@ def test_a_job_ends_what_it_began_and_nothing_else():
     board = FakeBoard(step=100)
     left(board)
     session, config = board.session, dict(board.config)
-    device = Device(board, "test", "second")
-    device.open_session()
+    device = BusBackend(board, "test", "second")
     assert device.kept() == ("a train (byte 0x55)", "a responder to byte 0x07")
     device.release()
     assert board.train and board.armed and board.session == session and board.session >> 31 == 1
@@ -209,13 +207,11 @@ def test_a_job_ends_what_it_began_and_nothing_else():
 def test_what_a_dead_program_left_still_stops_by_itself():
     """Its watchdog is not taken away by a program that comes meanwhile."""
     board = FakeBoard(step=100)
-    device = Device(board, "test", "dead")
-    device.open_session()
-    device.set_profile(1, Profile(device.timescale.bit_period(115200)))
+    device = BusBackend(board, "test", "dead")
+    device.line.set_profile(1, Profile(device.identity.timescale.bit_period(115200)))
     device.pledge(keep=False)
-    device.start_train(Launch("frame", 0x55), Period(480_000, 0, 1))
-    other = Device(board, "test", "other")
-    other.open_session()
+    device.train.start(Launch("frame", 0x55), Period(480_000, 0, 1))
+    other = BusBackend(board, "test", "other")
     other.release()
     assert board.train
     board.silence(60 * 48_000_000)
@@ -225,25 +221,23 @@ def test_what_a_dead_program_left_still_stops_by_itself():
 def test_a_launch_beside_a_kept_train_has_another_profile():
     board = FakeBoard(step=100)
     left(board)
-    device = Device(board, "test", "second")
-    device.open_session()
-    before = device.profile(1)
-    slower = Profile(device.timescale.bit_period(9600))
-    device.set_profile(1, slower)
-    assert device.profile(1) == before and device.profile(2) == slower
-    device.launch([(board.tick + 1_000_000, 1, Launch("frame", 3))])
+    device = BusBackend(board, "test", "second")
+    before = device.registers.profile(1)
+    slower = Profile(device.identity.timescale.bit_period(9600))
+    device.line.set_profile(1, slower)
+    assert device.registers.profile(1) == before and device.registers.profile(2) == slower
+    device.queue.launch([(board.tick + 1_000_000, 1, Launch("frame", 3))])
     assert board.queue[0][2] >> 8 & 3 == 2
 
 
 def test_a_capture_beside_one_s_own_responder():
     """The package: what this program armed is protected from its own capture, too."""
-    backend = Device(FakeBoard(step=1000), "test", "board")
-    backend.open_session()
+    backend = BusBackend(FakeBoard(step=1000), "test", "board")
     with litepulse.Board(backend) as board:
         board.respond(litepulse.Byte(0x55), "1ms", byte=0xAA, baud=115200)
         with board.capture(inputs=[0], duration="1ms") as capture:
             list(capture)
-        assert backend.config_words("line", "line")["line"] == 8, "the receiver is still on"
+        assert backend.registers.config_words("line", "line")["line"] == 8, "the receiver is still on"
         with board.capture(bytes=True, baud=115200, duration="1ms") as capture:
             list(capture)
         with pytest.raises(litepulse.InUse, match="a responder to byte 0x55 goes on here and receives at 115200 baud 8N1"):

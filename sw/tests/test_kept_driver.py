@@ -2,6 +2,7 @@
 """What was kept on a board of the kernel's driver, as far as the driver tells."""
 
 import dataclasses
+import fcntl
 import os
 import pty
 import termios
@@ -10,7 +11,10 @@ import tty
 import pytest
 
 import litepulse
-from litepulse.backends import driver
+from litepulse.backends import driver_abi as abi
+from litepulse.backends.driver import train
+from litepulse.backends.driver.backend import DriverBackend
+from litepulse.backends.driver.claim import Claim
 from litepulse.job import check_alone
 from litepulse.line import Launch, Profile, Response, Trigger
 from litepulse.respond import Responder, RespondPlan
@@ -22,21 +26,19 @@ from .fake_kernel import Kernel
 SCALE = Timescale(48_000_000)
 
 
-class Driver(driver.Driver):
-    kernel: Kernel
-
-    def _end_claim(self):
-        claimed = self._claim is not None
-        super()._end_claim()
-        if claimed:
-            self.kernel.end()
-
-
 @pytest.fixture
-def kernel(monkeypatch):
-    kernel = Kernel()
-    monkeypatch.setattr(driver.fcntl, "ioctl", kernel.ioctl)
-    monkeypatch.setattr(Driver, "kernel", kernel, raising=False)
+def kernel(monkeypatch, request):
+    kernel = getattr(request, "param", Kernel)()
+    end = Claim.end
+
+    def end_claim(claim):
+        claimed = claim.file is not None
+        end(claim)
+        if claimed:
+            kernel.end()
+
+    monkeypatch.setattr(fcntl, "ioctl", kernel.ioctl)
+    monkeypatch.setattr(Claim, "end", end_claim)
     return kernel
 
 
@@ -50,9 +52,9 @@ def responder(program, baud=115200):
 
 
 def keep_train(kernel):
-    program = Driver("/dev/null")
-    program.set_profile(1, profile())
-    program.start_train(Launch("frame", 0x55), Period(480_000, 0, 1))
+    program = DriverBackend("/dev/null")
+    program.line.set_profile(1, profile())
+    program.train.start(Launch("frame", 0x55), Period(480_000, 0, 1))
     program.leave()
     program.close()
     assert kernel.train and kernel.claim is None
@@ -61,7 +63,7 @@ def keep_train(kernel):
 def test_a_responder_comes_and_goes_beside_a_kept_train(kernel):
     keep_train(kernel)
     before = kernel.profiles[1]
-    program = Driver("/dev/null")
+    program = DriverBackend("/dev/null")
     assert program.kept() == ("a train",)
     with pytest.raises(litepulse.BadInput, match="a train is running"):
         check_alone(program)
@@ -76,13 +78,13 @@ def test_a_responder_comes_and_goes_beside_a_kept_train(kernel):
 
 
 def test_a_kept_responder_is_left_alone(kernel):
-    first = Driver("/dev/null")
+    first = DriverBackend("/dev/null")
     run = responder(first)
     run.begin(lambda: None)
     first.leave()
     first.close()
     assert kernel.responder and kernel.claim is None
-    program = Driver("/dev/null")
+    program = DriverBackend("/dev/null")
     with pytest.raises(litepulse.InUse, match="/dev/null: a responder goes on here, and would be disturbed"):
         check_alone(program)
     program.release()
@@ -94,7 +96,7 @@ def test_a_responder_replaces_a_kept_one_beside_a_kept_train(kernel):
     """At a line profile that the train does not use, or at the train's settings."""
     keep_train(kernel)
     for baud, number in ((9600, 2), (4800, 2), (115200, 1), (9600, 2)):
-        program = Driver("/dev/null")
+        program = DriverBackend("/dev/null")
         run = responder(program, baud)
         run.begin(lambda: None)
         program.leave()
@@ -104,30 +106,30 @@ def test_a_responder_replaces_a_kept_one_beside_a_kept_train(kernel):
 
 
 def test_a_profile_that_cannot_be_had(kernel):
-    program = Driver("/dev/null")
-    program._claimed()
+    program = DriverBackend("/dev/null")
+    program.claim.take()
     kernel.kept = {"launches": 1, "others": 2, "more": 3}
     kernel.profiles = {number: None for number in (1, 2, 3)}
     with pytest.raises(litepulse.InUse, match="/dev/null: what goes on here uses each line profile; 'litepulse stop' ends it"):
-        program.set_profile(1, profile())
+        program.line.set_profile(1, profile())
     program.close()
 
 
 def test_a_train_with_a_profile_that_was_never_set(kernel):
-    program = Driver("/dev/null")
-    program.set_profile(1, profile())
+    program = DriverBackend("/dev/null")
+    program.line.set_profile(1, profile())
     kernel.profiles = {}
     with pytest.raises(litepulse.Refused) as refused:
-        program.start_train(Launch("frame", 0x55), Period(480_000, 0, 1))
+        program.train.start(Launch("frame", 0x55), Period(480_000, 0, 1))
     assert start_refusal(refused.value.reason) == "its line profile was never set"
     program.close()
 
 
 def test_what_was_begun_ends(kernel):
-    program = Driver("/dev/null")
-    program.set_profile(1, profile())
+    program = DriverBackend("/dev/null")
+    program.line.set_profile(1, profile())
     program.pledge(keep=False)
-    program.start_train(Launch("frame", 0x55), Period(480_000, 0, 1))
+    program.train.start(Launch("frame", 0x55), Period(480_000, 0, 1))
     assert program.kept() == () and not kernel.keep
     program.release()
     assert kernel.train is None
@@ -136,21 +138,98 @@ def test_what_was_begun_ends(kernel):
 
 def test_a_capture_beside_a_responder_leaves_the_tty_as_it_is(kernel):
     """Its settings are those by which a responder receives. They are not even written again."""
-    run = responder(first := Driver("/dev/null"))
+    run = responder(first := DriverBackend("/dev/null"))
     run.begin(lambda: None)
     first.leave()
     master, slave = pty.openpty()
     tty.setraw(slave)
-    program = Driver("/dev/null")
-    program._identity = dataclasses.replace(program.identity, nodes={"tty": os.ttyname(slave)})
-    program._set_tty(slave, profile(115200))
+    program = DriverBackend("/dev/null")
+    program.device.identity = dataclasses.replace(program.identity, nodes={"tty": os.ttyname(slave)})
+    program.tty.set(slave, profile(115200))
     before = termios.tcgetattr(slave)
-    program.set_receiver(profile(115200), True, False)
+    program.line.set_receiver(profile(115200), True, False)
     with pytest.raises(litepulse.InUse, match="a responder is armed, and receives with the tty's settings, 115200 baud"):
-        program.set_receiver(profile(9600), True, False)
+        program.line.set_receiver(profile(9600), True, False)
     with pytest.raises(litepulse.InUse, match="to listen to the transmitter"):
-        program.set_receiver(None, False, True)
-    program.set_receiver(None, False, False)
+        program.line.set_receiver(None, False, True)
+    program.line.set_receiver(None, False, False)
     assert termios.tcgetattr(slave) == before and kernel.responder
     os.close(master)
     os.close(slave)
+
+
+class Deciding(Kernel):
+    """The core decides about each change by a record: refused for a reason, applied from a pulse on (None), or not yet ("waits")."""
+
+    def __init__(self):
+        super().__init__()
+        self.decisions, self.tick, self.waits = [], 0, False
+
+    def answer(self, number, data):
+        if number == abi.IOC_STATUS:
+            return abi.Status(super().answer(number, data).flags | self.waits * abi.STATUS_CHANGE, 64)
+        if number == abi.IOC_TIME:
+            self.tick += 1_000_000
+            return abi.Time(self.tick)
+        if number == abi.IOC_CLAIM:
+            super().answer(number, data)
+            os.close(self.claim)
+            self.claim, self.records = os.pipe()
+            os.set_blocking(self.claim, False)
+            return abi.Claim(fd=self.claim)
+        if number == abi.IOC_TRAIN_ADJUST:
+            self.decide(self.decisions.pop(0), abi.TrainAdjust.unpack(data).at_pulse)
+            return None
+        return super().answer(number, data)
+
+    def decide(self, decision, pulse):
+        self.waits = decision == "waits" or (self.waits and decision is not None)
+        if decision == "waits":
+            return
+        kind = abi.KIND_APPLIED if decision is None else abi.KIND_REFUSED
+        event = abi.Event(self.tick, data=pulse, kind=kind, source=abi.SRC_TRAIN_CHANGE, flags=decision or 0)
+        os.write(self.records, event.pack())
+
+    def end(self):
+        super().end()
+        os.close(self.records)
+
+
+@pytest.mark.parametrize("kernel", [Deciding], indirect=True)
+def test_a_refused_change_is_not_read_back(kernel):
+    """Neither before the first that the core takes, nor after one."""
+    program = DriverBackend("/dev/null")
+    program.line.set_profile(1, profile())
+    program.train.start(Launch("frame", 0x55), Period(480_000, 0, 1))
+    kernel.decisions = [abi.REASON_LATE, None, abi.REASON_LATE]
+    taken = None
+    for pulse, period in ((7, Period(240_000, 0, 1)), (8, Period(120_000, 1, 3)), (9, Period(60_000, 0, 1))):
+        if pulse == 8:
+            assert program.train.request_change(period, -5, pulse).pulse == pulse
+            taken = period, -5
+        else:
+            with pytest.raises(litepulse.Refused) as refused:
+                program.train.request_change(period, 3, pulse)
+            assert refused.value.reason == "late"
+        assert program.train.last_change() == taken
+    assert not kernel.decisions and [event.data for event in program.recorder.read().events] == [7, 8, 9]
+    program.close()
+
+
+@pytest.mark.parametrize("kernel", [Deciding], indirect=True)
+def test_a_change_that_waits_is_read_back_once_it_is_applied(kernel, monkeypatch):
+    """Another one that is refused meanwhile does not take its place."""
+    monkeypatch.setattr(train, "CHANGE_SECONDS", 0)
+    program = DriverBackend("/dev/null")
+    program.line.set_profile(1, profile())
+    program.train.start(Launch("frame", 0x55), Period(480_000, 0, 1))
+    kernel.decisions = ["waits", abi.REASON_BUSY]
+    first = program.train.request_change(Period(240_000, 0, 1), 3, 1000)
+    assert (first.pulse, first.pending) == (None, True)
+    with pytest.raises(litepulse.Refused):
+        program.train.request_change(Period(120_000, 0, 1), 4, 0)
+    assert program.train.last_change() is None
+    kernel.decide(None, 1000)
+    assert [event.kind for event in program.recorder.read().events] == ["refused", "applied"]
+    assert program.train.last_change() == (Period(240_000, 0, 1), 3)
+    program.close()

@@ -9,7 +9,7 @@ import pytest
 
 import litepulse
 from litepulse import backends, cli
-from litepulse.backends.registers import BusBackend
+from litepulse.backends.bus.backend import BusBackend
 from litepulse.line import Launch
 from litepulse.vcd import Vcd
 

@@ -273,7 +273,7 @@ def test_missed_answers_are_errors_of_their_frames(tmp_path):
 
     vcd = tmp_path / "late.vcd"
     with litepulse.open(sim=True, wires=["bus"], stimulus=nodes, vcd=vcd) as board:
-        board.backend.set_driver_enable(2600, 0)  # ticks, and the space has 2500
+        board.backend.line.set_driver_enable(2600, 0)  # ticks, and the space has 2500
         with lin.slave(board, lin.Description(LDF), "Window", count=2) as slave:
             frames = list(slave)
     assert [(frame.error, frame.data) for frame in frames] == [("missed late", window(9)), ("missed late", b"")]
@@ -298,7 +298,7 @@ def test_the_table_of_another_slave_is_cleared(tmp_path):
     nodes = stimulus(tmp_path / "nodes", header(START, MIRROR), header(START + STEP, WINDOW))
     vcd = tmp_path / "bus.vcd"
     with litepulse.open(sim=True, wires=["bus"], stimulus=nodes, vcd=vcd) as board:
-        board.backend.set_lin([LinEntry(number, b"\x01") for number in range(64)])
+        board.backend.responder.set_lin([LinEntry(number, b"\x01") for number in range(64)])
         with lin.slave(board, lin.Description(LDF), "Window", count=2) as slave:
             assert [frame.error for frame in slave] == ["no response", None]
     assert sent(vcd) == answer(START + STEP, with_checksum(window(255), WINDOW), int(BIT))

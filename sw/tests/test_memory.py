@@ -25,7 +25,7 @@ IDENTITY = Identity(UARTBONE, "made up", False, (0, 0), Fraction(HZ), 1, 4, 256,
 
 
 class Source:
-    """A backend that launches, hears and answers at once; notes the memory at each look, and comes to its end after LAST records.
+    """A backend and its parts: launches, hears and answers at once; notes the memory at each look, and comes to its end after LAST records.
 
     what: 'train', 'edges', 'bytes', 'queue', 'answers', 'missed', 'frames'
     """
@@ -37,6 +37,7 @@ class Source:
         self.over = self.begun = False
         self.idle = 0  # periods after its end
         self.queued = []
+        self.recorder = self.line = self.train = self.queue = self.responder = self
 
     def __getattr__(self, name):
         """All that only sets something up."""
@@ -48,7 +49,7 @@ class Source:
     def idle_level(self):
         return 1
 
-    def launch_seconds(self, count):
+    def seconds(self, count):
         return Fraction(0)
 
     def losses(self):
@@ -64,7 +65,7 @@ class Source:
     def now(self):
         return self.tick
 
-    def start_train(self, launch, period, count=0, start=None):
+    def start(self, launch, period, count=0, start=None):
         self.begun = True
 
     def arm(self, response):

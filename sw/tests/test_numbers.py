@@ -11,8 +11,8 @@ import pytest
 
 import litepulse
 from litepulse import units
+from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.interface import ClockReading
-from litepulse.backends.registers import BusBackend
 from litepulse.line import Launch, Profile
 from litepulse.units import Duration, Moment, Timescale
 

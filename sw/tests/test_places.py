@@ -113,7 +113,7 @@ def test_found_without_a_file(csr_base):
     """The core tells where its window is."""
     with Server(FakeBoard(csr_base=csr_base, window_base=0x9876_8000)) as server:
         board = connect(port=server.spec)
-        assert board.set_echo(16) == 16 and board.bridge_place == csr_base + 0x800
+        assert board.line.set_echo(16) == 16 and board.registers.bus.rate_register == csr_base + 0x800
         board.close()
 
 
@@ -127,9 +127,9 @@ def test_what_the_file_says_is_not_looked_for(files):
     board.read = lambda address, count, read=board.read: looked.append(address) or read(address, count)
     with Server(board) as server:
         found = connect(port=server.spec, csr=file, core="pulse1")
-        assert found.bus.bus_clock() == 0  # no bridge with a rate
+        assert found.registers.bus.bus_clock() == 0  # no bridge with a rate
         with pytest.raises(Exception, match="no bridge whose bit rate can be raised"):
-            found.bus.raise_baud(1_000_000)
+            found.registers.bus.raise_baud(1_000_000)
         found.close()
     assert looked and all(second.csr <= at < second.csr + 0x54 or second.window <= at < second.window + 0x8000 for at in looked)
 

@@ -153,7 +153,7 @@ def test_bytes_that_found_no_room_are_counted():
     with litepulse.open(sim=True, step=200_000) as board, litepulse.Serial(board, 1_000_000, timeout=1) as port:
         room = board.identity.receive_depth
         for _ in range(3):
-            assert board.backend.transmit(b"x" * room) == room
+            assert board.backend.line.transmit(b"x" * room) == room
             end = board.now() + litepulse.ticks(room * 480)
             while board.now() < end:
                 pass
@@ -182,7 +182,7 @@ def test_a_program_may_take_its_time(monkeypatch):
     """Over a port a board stops what a silent program runs; a thread sees to it that ours is heard."""
     from .fake_board import FakeBoard, Server
 
-    monkeypatch.setattr("litepulse.backends.registers._TOUCH_SECONDS", 0.02)
+    monkeypatch.setattr("litepulse.backends.bus.backend._TOUCH_SECONDS", 0.02)
     with Server(FakeBoard(step=1000), "tcp") as server, litepulse.open(port=server.spec):
         reads = server.board.reads
         time.sleep(0.5)

@@ -115,7 +115,7 @@ def test_a_fault_wakes_whoever_waits():
     board = litepulse.open(sim=True)
     port = litepulse.Serial(board, 115200, timeout=0)
     file = port.fileno()
-    board.backend.bus.stream.close()
+    board.backend.registers.bus.stream.close()
     assert select.select([file], [], [], 30)[0] == [file]
     with pytest.raises(serial.SerialException):
         port.read(1)

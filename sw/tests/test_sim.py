@@ -259,13 +259,13 @@ def test_the_lead_stays_while_a_train_runs(program):
         port = f"tcp:127.0.0.1:{soc.where['tcp']}"
         result_of("--port", port, "train", "--rate", "1k", "--baud", "115200", "--keep")
         with contextlib.closing(connect_port(port)) as device:
-            device.set_driver_enable(0, 480)
+            device.line.set_driver_enable(0, 480)
             with pytest.raises(Refused, match="lead: it cannot change while a train runs"):
-                device.set_driver_enable(48, 480)
-            device.quiet()
-            while device.read_status().train_running:
+                device.line.set_driver_enable(48, 480)
+            device.session.quiet()
+            while device.registers.read_status().train_running:
                 pass
-            device.set_driver_enable(48, 480)
+            device.line.set_driver_enable(48, 480)
 
 
 def test_stop_and_adjust_beside_a_follower(program, tmp_path):
@@ -296,13 +296,13 @@ def test_adjust_says_what_became_of_it_although_others_take_the_records(program,
 
     def take():
         while not ended.is_set():
-            follower.events.discard()
+            follower.recorder.events.discard()
 
     with Program(program, "--pty", "--vcd", str(vcd)) as soc:
         port = soc.where["pty"]
         with contextlib.closing(connect_port(port)) as device, contextlib.closing(connect_port(port, own=False)) as follower:
-            device.set_profile(1, Profile(device.timescale.bit_period(115200)))
-            device.start_train(Launch("pulse", width=100), long, 0, None)
+            device.line.set_profile(1, Profile(device.identity.timescale.bit_period(115200)))
+            device.train.start(Launch("pulse", width=100), long, 0, None)
             taker = threading.Thread(target=take)
             taker.start()
             try:
@@ -316,7 +316,7 @@ def test_adjust_says_what_became_of_it_although_others_take_the_records(program,
             finally:
                 ended.set()
                 taker.join()
-            device.quiet()
+            device.session.quiet()
     starts = [tick for tick, _ in pins(vcd)["tx"][1:]][::2]
     gaps = [b - a for a, b in zip(starts, starts[1:])]
     assert set(gaps) == {96_000, 24_000}
@@ -595,13 +595,13 @@ def test_each_run_gives_the_same_ticks(monkeypatch):
     found = []
     for pause in (0, 0.003):
         with litepulse.open(sim=True) as board:
-            ask = board.backend.bus.read
+            ask = board.backend.registers.bus.read
 
             def slow(*arguments, ask=ask, pause=pause):
                 time.sleep(pause)
                 return ask(*arguments)
 
-            monkeypatch.setattr(board.backend.bus, "read", slow)
+            monkeypatch.setattr(board.backend.registers.bus, "read", slow)
             with board.train(rate=1000, byte=0x55, baud=115200, count=5) as train:
                 pulses = [(pulse.tick, pulse.received) for pulse in train]
             launched = board.launch(at=board.now() + litepulse.ms(2), byte=0x33)

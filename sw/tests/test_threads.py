@@ -11,7 +11,7 @@ import pytest
 import serial
 
 import litepulse
-from litepulse.backends.registers import BusBackend
+from litepulse.backends.bus.backend import BusBackend
 from litepulse.measurement import IdealTrain, TrainRecord
 from litepulse.units import Period
 
@@ -64,7 +64,7 @@ def board():
 
 def begin_slowly(board):
     """A thread that begins a train and stands between the look whether it may and the train."""
-    device, pulses, exact = board.backend.bus, [], []
+    device, pulses, exact = board.backend.registers.bus, [], []
     device.go.clear()
 
     def run():
@@ -84,7 +84,7 @@ def test_a_second_job_is_refused_while_the_first_begins(other, board):
     assert board.busy
     with pytest.raises(litepulse.InUse, match="a job on it already"):
         OTHERS[other](board)
-    board.backend.bus.go.set()
+    board.backend.registers.bus.go.set()
     thread.join(60)
     assert [pulse.number for pulse in pulses] == list(range(50)) and exact == [True] and not board.busy
 
@@ -93,7 +93,7 @@ def test_a_serial_port_is_a_job(board):
     thread, _, exact = begin_slowly(board)
     with pytest.raises(serial.SerialException, match="a job on it already"):
         litepulse.Serial(board, 9600)
-    board.backend.bus.go.set()
+    board.backend.registers.bus.go.set()
     thread.join(60)
     assert exact == [True]
     with litepulse.Serial(board, 9600) as port:

@@ -14,11 +14,15 @@ import pytest
 
 from litepulse.backends import Owner, connect
 from litepulse.backends import uartbone as transport
-from litepulse.backends.registers import Device
+from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.bus.identification import identify
+from litepulse.backends.bus.record_stream import RecordStream
+from litepulse.backends.bus.registers import Registers
 from litepulse.backends.uartbone import MAX_BURST, open_port
 from litepulse.errors import BadInput, LitePulseError, Refused, Restarted, TransportError
 from litepulse.layout import regs
 from litepulse.ports import SerialFlags
+from litepulse.streams import EventStream
 from sim.bridge_rules import RULES, Watcher
 
 from .fake_board import Bridge, FakeBoard, Server
@@ -107,7 +111,7 @@ def test_a_port_that_chatters_is_no_bridge():
     thread.start()
     try:
         with pytest.raises((TransportError, LitePulseError)):
-            Device(bus, "test", name)
+            BusBackend(bus, "test", name)
     finally:
         stop.set()
         thread.join()
@@ -158,11 +162,11 @@ def test_unplugging_is_told(kind):
     board = FakeBoard()
     server = Server(board, kind)
     bus = open_port(server.spec, timeout=0.2)
-    device = Device(bus, "test", server.spec)
+    device = BusBackend(bus, "test", server.spec)
     server.close()
     with pytest.raises(TransportError, match="gone|does not answer"):
         for _ in range(5):
-            device.read_status()
+            device.registers.read_status()
 
 
 def test_ports_that_cannot_be_opened():
@@ -206,10 +210,8 @@ def test_first_contact_of_several_at_once_is_one_session():
             ready, sessions = threading.Barrier(len(buses)), []
 
             def contact(bus, ready=ready, sessions=sessions):
-                device = Device(bus, "uartbone", "board")
-                ready.wait()
-                device.open_session()
-                sessions.append(device.session)
+                device = BusBackend(bus, "uartbone", "board", identified=lambda core: ready.wait())
+                sessions.append(device.identity.session)
 
             for thread in started(contact, [(bus,) for bus in buses]):
                 thread.join()
@@ -222,13 +224,13 @@ def test_answers_to_settings_are_counted_for_who_wrote_them():
     board = FakeBoard()
     with Server(board) as server:
         buses = [open_port(server.spec) for _ in range(2)]
-        devices = [Device(bus, "uartbone", "board") for bus in buses]
+        devices = [BusBackend(bus, "uartbone", "board") for bus in buses]
         refused = []
 
         def write(device, period):
             for _ in range(50):
                 try:
-                    device.configure(("profile1_period", period))
+                    device.registers.configure(("profile1_period", period))
                 except Refused:
                     refused.append(period)
 
@@ -350,9 +352,10 @@ def test_registers_lie_where_the_map_says():
             seen.append((address, count))
             return super().read(address, count)
 
-    device = Device(Spy(), "test", "spy")
+    board = Spy()
+    device = Registers(board, identify(board, "test", "spy"))
     device.read_status()
-    device.events.drain()
+    RecordStream(device, "EVENTS", EventStream(), device.identity.event_depth).drain()
     assert seen == [(regs.CSR_BASE, 5), (regs.CSR_BASE + 80, 1), (regs.CSR_BASE + 20, 7), (regs.WINDOW_BASE, 4 + 8 * 4)]
 
 
@@ -594,7 +597,7 @@ def test_rules_of_the_bridge(tmp_path, monkeypatch):
         for keep, silence in ((False, 0), (True, 1.7), (False, 2.6)):
             time.sleep(silence)
             backend.pledge(keep=keep)
-            assert board.session >> 31 == keep and board.session & 0xFFFF == backend.session
+            assert board.session >> 31 == keep and board.session & 0xFFFF == backend.identity.session
         with server.lock:
             board.reset()
         with pytest.raises(Restarted):

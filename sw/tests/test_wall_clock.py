@@ -13,8 +13,8 @@ import pytest
 
 import litepulse
 from litepulse import cli
+from litepulse.backends.bus.registers import Registers
 from litepulse.backends.interface import ClockReading
-from litepulse.backends.registers import BusBackend
 from litepulse.backends.wallclock import WallClock
 from litepulse.errors import BadInput, Unsupported
 
@@ -169,13 +169,13 @@ def test_a_board_on_a_port(monkeypatch, capsys):
     def read_clocks(self):
         nonlocal made
         made += 1
-        tick = self.events_now()
+        tick = self.now()
         return reading(rng, tick, truth(tick), 300_000)
 
     def truth(tick):
         return YEAR_2026 + int(tick * Fraction(10**9, HZ) * rate)
 
-    monkeypatch.setattr(BusBackend, "read_clocks", read_clocks)
+    monkeypatch.setattr(Registers, "read_clocks", read_clocks)
     monkeypatch.setattr("litepulse.backends.wallclock.FRESH", -(10**6))
     with Server(FakeBoard(step=50_000), "tcp") as server, litepulse.open(port=server.spec, clock="realtime") as board:
         with board.capture(inputs=(0,), bytes=True, baud=9600, count=40) as capture:
@@ -199,7 +199,7 @@ def test_a_tick_in_a_clock(monkeypatch):
         return YEAR_2026 + int(tick * Fraction(10**9, HZ) * rate)
 
     monkeypatch.setattr("litepulse.backends.wallclock.FRESH", -(10**6))
-    monkeypatch.setattr(BusBackend, "read_clocks", lambda self: reading(rng, tick := self.events_now(), truth(tick), 300_000))
+    monkeypatch.setattr(Registers, "read_clocks", lambda self: reading(rng, tick := self.now(), truth(tick), 300_000))
     with Server(FakeBoard(step=50_000), "tcp") as server, litepulse.open(port=server.spec) as board:
         for distance in (0, -MS, MS, 200 * MS):
             tick = board.now() + litepulse.ticks(distance)

@@ -98,7 +98,7 @@ static bool echo_answers(struct litepulse_launch *launch)
 	return true;
 }
 
-/* Under litepulse.lock, in the interrupt. */
+/* Under litepulse.feed.lock, in the interrupt. */
 static void echo_put(struct litepulse_sink *sink, const struct litepulse_record *record, u32 data,
 		     const struct litepulse_stamp *stamp)
 {

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litepulse.backends import places, remote
+from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.bus.identification import Core
 from litepulse.backends.found import NotOne, others, the_one
 from litepulse.backends.interface import CLOCKS, DRIVER, REMOTE, SIM, UARTBONE, Backend, Losses
 from litepulse.backends.owner import Owner
-from litepulse.backends.registers import BusBackend, Device
 from litepulse.backends.sim import COMMAND_STEP, Simulator
 from litepulse.backends.uartbone import check_bridge_baud, check_not_raised, open_port
 from litepulse.backends.wallclock import host_clock
@@ -68,9 +69,9 @@ def connect(
         if board.device is None:
             return connect_port(board.port or "", own=own, clock=clock)
         device = board.device
-    from litepulse.backends.driver import Driver
+    from litepulse.backends.driver.backend import DriverBackend
 
-    return Driver(device, clock)
+    return DriverBackend(device, clock)
 
 
 def connect_sim(options: SimOptions, clock: str | None = None) -> Backend:
@@ -112,8 +113,8 @@ def connect_port(
             return BusBackend(server, REMOTE, port, False, [server.close, owner.release], places=where, clock=clock)
         bus = open_port(port, port_baud)
 
-        def prepare(device: Device) -> None:
-            bus.rate_register = device.bridge_place
+        def prepare(core: Core) -> None:
+            bus.rate_register = core.bridge
             bus.raise_to(bridge_baud)
 
         return BusBackend(bus, UARTBONE, port, False, [bus.close, owner.release], places=where, identified=prepare, clock=clock)

@@ -2,9 +2,10 @@
 """What a backend does for the library: the one interface that the kernel driver, UARTBone and the simulator have in common.
 
 It lies above registers, because the driver's interface has events and launches but no words. All times are ticks of the board.
-A backend knows no verb: what a train is good for is the library's business.
+A backend has a part for each thing that the core does. It knows no verb: what a train is good for is the library's business.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -12,9 +13,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from litepulse.columns import EdgeRecords
+from litepulse.errors import BadInput
+from litepulse.layout import regs
 from litepulse.line import Launch, LinEntry, Profile, Response
 from litepulse.streams import Event, Lost, RxByte
-from litepulse.units import Period
+from litepulse.units import Period, Timescale
 
 if TYPE_CHECKING:
     from litepulse.backends.wallclock import WallClock
@@ -24,7 +27,6 @@ RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
 LAUNCH_PROFILE = 1
 CLOCKS = ("monotonic", "realtime", "tai", "phc")
 NO_LIN_SLAVE = "the board's core was built without a LIN slave (lin_entries=0)"
-REST_SECONDS = 5.0  # within which all that was stopped has come to rest
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,20 @@ class Identity:
     clocks: tuple[str, ...] = ()  # those of CLOCKS in which events have a time, too
     nodes: Mapping[str, str] = field(default_factory=dict[str, str])  # further devices of the board: {"tty": "/dev/ttyPULSE0"}
 
+    @property
+    def timescale(self) -> Timescale:
+        """Converts between ticks and seconds."""
+        return Timescale(self.clock_hz, self.samples_per_cycle)
+
+    def echo(self, ticks: int | None) -> int:
+        """The echo time that the core uses for a requested one: up to whole cycles; None: that after a reset. BadInput if out of range."""
+        samples = self.samples_per_cycle
+        wanted = samples * regs.ECHO_CYCLES_RESET if ticks is None else ticks
+        if not 0 <= wanted <= self.echo_limit:
+            named = self.timescale.named
+            raise BadInput(f"echo: {named(wanted)} is outside 0 to {named(self.echo_limit, math.floor)}")
+        return samples * math.ceil(Fraction(wanted, samples))
+
 
 @dataclass(frozen=True)
 class Status:
@@ -60,6 +76,12 @@ class Status:
     line_busy: bool
     launch_free: int  # timed launches that find room
     levels: tuple[bool, ...]  # of the pins, some cycles ago: input c at c, rx behind the last one
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """What of 'train', 'responder', 'launches' starts by itself."""
+        names = (("train", self.train_running), ("responder", self.responder_armed), ("launches", not self.queue_idle))
+        return tuple(name for name, runs in names if runs)
 
 
 def pin_levels(word: int, inputs: int) -> tuple[bool, ...]:
@@ -152,32 +174,8 @@ class ClockReading:
         return (self.raw_after - self.raw_before + 1) // 2
 
 
-class Backend(Protocol):
-    """A board that was found and identified. All methods raise LitePulseError."""
-
-    @property
-    def wall_clock(self) -> "WallClock | None":
-        """In which records have a time, if the backend and not the kernel's driver makes it."""
-        ...
-
-    @property
-    def identity(self) -> Identity:
-        """What it is; does not change."""
-        ...
-
-    # What is going on
-
-    def status(self) -> Status:
-        """A fresh look. Restarted if the board was reset since it was opened."""
-        ...
-
-    def now(self) -> int:
-        """The board's tick."""
-        ...
-
-    def read_clocks(self) -> ClockReading:
-        """The board's tick and the host's clocks at one moment."""
-        ...
+class Recorder(Protocol):
+    """The records of the board, Backend.recorder."""
 
     def record(self, wanted: Wanted) -> None:
         """From now on just this is recorded; what was recorded before is forgotten, and so are losses."""
@@ -185,10 +183,6 @@ class Backend(Protocol):
 
     def read(self, as_columns: bool = False) -> Batch:
         """What came since the last call; does not wait. as_columns: edges as Batch.edges, as far as that goes; needs NumPy."""
-        ...
-
-    def look(self, as_columns: bool = False) -> tuple[Status, Batch]:
-        """status(), then read()."""
         ...
 
     def wait(self, seconds: float) -> None:
@@ -199,7 +193,13 @@ class Backend(Protocol):
         """As far as they are known by now."""
         ...
 
-    # Settings
+    def stop(self) -> None:
+        """Records nothing more; what runs goes on."""
+        ...
+
+
+class LineControl(Protocol):
+    """Settings of the line, and its best-effort bytes, Backend.line."""
 
     def set_profile(self, number: int, profile: Profile) -> None:
         """What launches with this profile look like. Not RECEIVE_PROFILE."""
@@ -221,59 +221,6 @@ class Backend(Protocol):
         """How long after our own transmission its echo may come; None: as after a reset. Returns the time used."""
         ...
 
-    # Output
-
-    def kept(self) -> tuple[str, ...]:
-        """In words what runs that this program did not begin: 'a train (byte 0x55)', 'a responder on byte 0x55'."""
-        ...
-
-    def pledge(self, keep: bool) -> None:
-        """What becomes of what runs when this program dies: it stops soon, or goes on. Beside what was kept it goes on."""
-        ...
-
-    def start_train(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
-        """Starts a train, as soon as possible or at a tick; the events tell when. Refused; without a reason they tell it."""
-        ...
-
-    def changing(self) -> AbstractContextManager[object]:
-        """Within it what becomes of changes of the train is recorded, by whomever that was started."""
-        ...
-
-    def ask_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
-        """Changes period and phase of the running train, from a pulse on, 0: the next one.
-
-        Refused: what the train does, and what is read back of it, stays as it was; `reason` None: the record of it was lost.
-        """
-        ...
-
-    def newest_pulse(self) -> tuple[int, int] | None:
-        """(number, ticks since then) of a pulse of the running train that has just left; None if none is seen."""
-        ...
-
-    def stop_train(self) -> None:
-        """No further pulse starts; the events tell the number of the next one."""
-        ...
-
-    def train(self) -> TrainSettings | None:
-        """Those of the train that was started last, by whomever; None if this backend cannot know them."""
-        ...
-
-    def train_change(self) -> tuple[Period, int] | None:
-        """(period, step in ticks) of the change that was asked for last, by whomever; None if this backend cannot know them."""
-        ...
-
-    def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
-        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room."""
-        ...
-
-    def launch_seconds(self, count: int) -> Fraction:
-        """How long so many launches take to the board."""
-        ...
-
-    def flush(self) -> None:
-        """Takes back launches that have not started."""
-        ...
-
     def transmit(self, data: bytes) -> int:
         """Queues best-effort bytes, which use the receiver's profile; returns how many found room. Events of source 'tty' tell the rest."""
         ...
@@ -281,6 +228,61 @@ class Backend(Protocol):
     def flush_transmit(self) -> None:
         """Takes back best-effort bytes that have not started."""
         ...
+
+
+class TrainControl(Protocol):
+    """The pulse train, Backend.train."""
+
+    def start(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
+        """Starts a train, as soon as possible or at a tick; the events tell when. Refused; without a reason they tell it."""
+        ...
+
+    def stop(self) -> int | None:
+        """No further pulse starts; the number of the next one, None if only the events tell it."""
+        ...
+
+    def settings(self) -> TrainSettings | None:
+        """Those of the train that was started last, by whomever; None if this backend cannot know them."""
+        ...
+
+    def changing(self) -> AbstractContextManager[object]:
+        """Within it what becomes of changes of the train is recorded, by whomever that was started."""
+        ...
+
+    def request_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
+        """Changes period and phase of the running train, from a pulse on, 0: the next one.
+
+        Refused: what the train does, and what is read back of it, stays as it was; `reason` None: the record of it was lost.
+        """
+        ...
+
+    def last_change(self) -> tuple[Period, int] | None:
+        """(period, step in ticks) of the change that was requested last, and not refused; None if this backend cannot know them."""
+        ...
+
+    def newest_pulse(self) -> tuple[int, int] | None:
+        """(number, ticks since then) of a pulse of the running train that has just left; None if none is seen."""
+        ...
+
+
+class LaunchQueue(Protocol):
+    """Timed launches, Backend.queue."""
+
+    def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
+        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room."""
+        ...
+
+    def seconds(self, count: int) -> Fraction:
+        """How long so many launches take to the board."""
+        ...
+
+    def flush(self) -> None:
+        """Takes back launches that have not started."""
+        ...
+
+
+class ResponderControl(Protocol):
+    """The responder and its LIN slave, Backend.responder."""
 
     def arm(self, response: Response) -> None:
         """Programs and arms the responder."""
@@ -298,8 +300,61 @@ class Backend(Protocol):
         """Changes how the LIN slave answers, in this order, each entry whole. An armed responder goes on meanwhile."""
         ...
 
-    def stop_all(self) -> Stopped:
-        """Ends all that starts by itself, no matter which program started it, and waits until the line is idle."""
+
+class Backend(Protocol):
+    """A board that was found and identified. All methods, and those of its parts, raise LitePulseError."""
+
+    @property
+    def identity(self) -> Identity:
+        """What it is; does not change."""
+        ...
+
+    @property
+    def wall_clock(self) -> "WallClock | None":
+        """In which records have a time, if the backend and not the kernel's driver makes it."""
+        ...
+
+    @property
+    def recorder(self) -> Recorder: ...
+
+    @property
+    def line(self) -> LineControl: ...
+
+    @property
+    def train(self) -> TrainControl: ...
+
+    @property
+    def queue(self) -> LaunchQueue: ...
+
+    @property
+    def responder(self) -> ResponderControl: ...
+
+    # What is going on
+
+    def status(self) -> Status:
+        """A fresh look. Restarted if the board was reset since it was opened."""
+        ...
+
+    def now(self) -> int:
+        """The board's tick."""
+        ...
+
+    def read_clocks(self) -> ClockReading:
+        """The board's tick and the host's clocks at one moment."""
+        ...
+
+    def look(self, as_columns: bool = False) -> tuple[Status, Batch]:
+        """status(), then what recorder.read() gives."""
+        ...
+
+    # For how long
+
+    def kept(self) -> tuple[str, ...]:
+        """In words what runs that this program did not begin: 'a train (byte 0x55)', 'a responder on byte 0x55'."""
+        ...
+
+    def pledge(self, keep: bool) -> None:
+        """What becomes of what runs when this program dies: it stops soon, or goes on. Beside what was kept it goes on."""
         ...
 
     def stay_in_touch(self) -> None:
@@ -308,16 +363,16 @@ class Backend(Protocol):
 
     # The end of a job
 
+    def stop_all(self) -> Stopped:
+        """Ends all that starts by itself, no matter which program started it, and waits until the line is idle."""
+        ...
+
     def release(self) -> None:
         """Ends what this program runs, and nothing else, and records nothing more."""
         ...
 
     def leave(self) -> None:
         """What runs goes on without this program; nothing more is recorded."""
-        ...
-
-    def stop_recording(self) -> None:
-        """Records nothing more; what runs goes on."""
         ...
 
     def close(self) -> None:

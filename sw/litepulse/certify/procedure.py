@@ -16,7 +16,7 @@ from litepulse.certify.patient import ANSWER_SECONDS, Patient
 from litepulse.certify.records import LOADS, Block, Break, Echo, Exchange, Reading, Records, Transfer
 from litepulse.errors import LitePulseError
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, Poller, check_alone, tidy, timescale_of
+from litepulse.job import POLL_SECONDS, Poller, check_alone, tidy
 from litepulse.layout import regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.streams import ChannelEdge, Event, Lost, RxByte, edges
@@ -61,7 +61,7 @@ class Procedure:
     def __init__(self, backend: Backend, profile: Profile, patient: Patient, options: Options, interrupt: Flag, progress: Progress) -> None:
         self.backend, self.profile, self.patient, self.options = backend, profile, patient, options
         self.interrupt, self.progress = interrupt, progress
-        self.scale, self.poller = timescale_of(backend), Poller(backend)
+        self.scale, self.poller = backend.identity.timescale, Poller(backend)
         self.line = backend.identity.inputs  # channel
         self.frame = Launch("frame", 0, LAUNCH_PROFILE).length(profile)
         self.values = 1 << options.format.data_bits
@@ -119,9 +119,9 @@ class Procedure:
         """Profiles; nothing runs."""
         backend = self.backend
         check_alone(backend)
-        backend.set_receiver(self.profile, True, False)
-        backend.set_profile(LAUNCH_PROFILE, self.profile)
-        backend.flush()
+        backend.line.set_receiver(self.profile, True, False)
+        backend.line.set_profile(LAUNCH_PROFILE, self.profile)
+        backend.queue.flush()
         backend.pledge(keep=False)
 
     def begin(self, with_edges: bool = False) -> None:
@@ -129,7 +129,7 @@ class Procedure:
         mask = 0
         if with_edges:
             mask = 1 << self.line | (0 if self.options.enable is None else 1 << self.options.enable)
-        self.backend.record(Wanted(("queue",), ("queue",), rise=mask, fall=mask, received=True))
+        self.backend.recorder.record(Wanted(("queue",), ("queue",), rise=mask, fall=mask, received=True))
         self.bytes, self.edges, self.told = [], [], []
 
     def look(self, pause: float = POLL_SECONDS / 4) -> int:
@@ -190,10 +190,10 @@ class Procedure:
         """Bytes in a row, as soon as they can; the tick of each start edge. None if they could not be launched in time."""
         first = self.backend.now()
         now = self.backend.now()
-        start = now + 4 * (now - first) + self.ticks(self.lead + self.backend.launch_seconds(len(data)))
+        start = now + 4 * (now - first) + self.ticks(self.lead + self.backend.queue.seconds(len(data)))
         entries = [(start + k * self.frame, k, Launch("frame", byte, LAUNCH_PROFILE)) for k, byte in enumerate(data)]
         told = len(self.told)
-        taken = self.backend.launch(entries)
+        taken = self.backend.queue.launch(entries)
         last = start + len(data) * self.frame + self.ticks(TIMEOUT)
         while len(self.told) < told + taken:
             tick, missing = self.look(), told + taken - len(self.told)
@@ -336,7 +336,7 @@ class Procedure:
             byte = number % self.values
             ended, answered = self.request(byte)
             requests.append((byte, ended, answered))
-            self.backend.wait(chance.random() * PAUSE)
+            self.backend.recorder.wait(chance.random() * PAUSE)
         echo.readings.append(self.reading())
         heard = self.patient.ask("heard", quiet=PATIENT_QUIET)
         echo.missing = sum(answered is None for _, _, answered in requests)

@@ -16,7 +16,7 @@ from litepulse.certify.analysis import levels_of
 from litepulse.distribution import Distribution
 from litepulse.errors import LitePulseError
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, check_alone, tidy, timescale_of
+from litepulse.job import POLL_SECONDS, check_alone, tidy
 from litepulse.layout import regs
 from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, edges
@@ -67,7 +67,7 @@ class SelfTest:
     ) -> None:
         self.backend, self.profile, self.wanted = backend, profile, wanted
         self.interrupt, self.progress = interrupt, progress
-        self.scale, self.bit = timescale_of(backend), profile.bit_period.ticks
+        self.scale, self.bit = backend.identity.timescale, profile.bit_period.ticks
         self.length = Launch("frame", 0, LAUNCH_PROFILE).length(profile)
         self.room = backend.identity.event_depth - regs.EVENT_RESERVE - SPARE
         self.result = SelfResult()
@@ -91,13 +91,13 @@ class SelfTest:
         check_alone(backend)
         mask = 1 << backend.identity.inputs
         try:
-            backend.set_receiver(self.profile, False, False)
-            backend.set_profile(LAUNCH_PROFILE, self.profile)
-            backend.flush()
-            backend.record(Wanted(("queue",), ("queue",), rise=mask, fall=mask))
+            backend.line.set_receiver(self.profile, False, False)
+            backend.line.set_profile(LAUNCH_PROFILE, self.profile)
+            backend.queue.flush()
+            backend.recorder.record(Wanted(("queue",), ("queue",), rise=mask, fall=mask))
             backend.pledge(keep=False)
             before = backend.now()
-            self.lead = 8 * (backend.now() - before) + math.ceil(self.scale.ticks(backend.launch_seconds(backend.identity.launch_depth)))
+            self.lead = 8 * (backend.now() - before) + math.ceil(self.scale.ticks(backend.queue.seconds(backend.identity.launch_depth)))
             while self.result.edges < self.wanted or self.asked or self.expected:
                 if self.interrupt:
                     raise KeyboardInterrupt
@@ -131,14 +131,14 @@ class SelfTest:
             entries.append((tick, len(entries), Launch("frame", byte, LAUNCH_PROFILE)))
             tick += self.length + self.chance.randrange(math.ceil(GAP * self.bit))
         self.free = tick
-        taken = self.backend.launch(entries)
+        taken = self.backend.queue.launch(entries)
         if taken < len(entries):
             raise LitePulseError(f"certify: the board took {taken} of {len(entries)} launches")
         self.lead = max(self.lead * 7 // 8, (self.backend.now() - now) * 3 // 2)
 
     def look(self) -> None:
         """What has happened."""
-        batch = self.backend.read()
+        batch = self.backend.recorder.read()
         for event in batch.events:
             if isinstance(event, Lost):
                 raise LitePulseError(f"certify: {event} were lost on the board: more edges came than were launched; is the wire loose?")
@@ -150,7 +150,7 @@ class SelfTest:
         if self.asked and batch.tick > self.asked[-1][0] + self.scale.ticks(PATIENCE):
             raise LitePulseError(f"certify: the board does not report what became of {len(self.asked)} launches")
         if not batch.events:
-            self.backend.wait(POLL_SECONDS / 20)
+            self.backend.recorder.wait(POLL_SECONDS / 20)
 
     def outcome(self, event: Event) -> None:
         """A frame has left, or not."""

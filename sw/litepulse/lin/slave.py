@@ -52,7 +52,7 @@ class SlaveRun:
     ) -> None:
         """space: bit times"""
         self.backend, self.node, self.description, self.loopback = board.backend, node, node.description, loopback
-        self.entries = self.backend.lin_entries()
+        self.entries = self.backend.responder.lin_entries()
         self.profile = profile_of(board.timescale, self.description.baud if baud is None else baud, Format())
         self.bit = Fraction(self.profile.bit_period.ticks)
         samples = board.timescale.samples_per_cycle
@@ -144,7 +144,7 @@ class SlaveRun:
 
     def _write(self, names: "list[str] | tuple[str, ...]") -> None:
         """Frames with new values. What is certainly sent with them begins behind the tick that is asked for then."""
-        self.backend.set_lin(self._entries(names, events=True))
+        self.backend.responder.set_lin(self._entries(names, events=True))
         waiting = [name for name in names if name in self._updated]
         if waiting:
             self._updated |= dict.fromkeys(waiting, self.backend.now())
@@ -154,7 +154,7 @@ class SlaveRun:
         if self._error != self._error_written and self.node.error_signal:
             self._error_written = self._error
             names = [name for name in self.description.frames_with(self.node.error_signal) if name in self.node.published.values()]
-            self.backend.set_lin(self._entries(names, events=False))
+            self.backend.responder.set_lin(self._entries(names, events=False))
 
     def respond(self, data: bytes) -> None:
         """Eight bytes for the next header of SlaveResp that has none yet; each answers one header."""
@@ -186,7 +186,7 @@ class SlaveRun:
         """The first that waits, if one does."""
         self._response_tick = None
         if self._responses:
-            self.backend.set_lin([self._entry(SLAVE_RESPONSE, self._responses[0][0], CLASSIC, once=True)])
+            self.backend.responder.set_lin([self._entry(SLAVE_RESPONSE, self._responses[0][0], CLASSIC, once=True)])
             self._response_tick = self.backend.now()
 
     # From the beginning to the end
@@ -198,20 +198,20 @@ class SlaveRun:
             raise BadInput("a train is running on this line; 'litepulse stop' ends it")
         self._touched = True
         try:
-            backend.set_receiver(self.profile, True, self.loopback, instead_of="responder")
-            backend.set_echo(None)
+            backend.line.set_receiver(self.profile, True, self.loopback, instead_of="responder")
+            backend.line.set_echo(None)
             with self._lock:
                 # An earlier slave may have left answers in the table.
-                backend.set_lin([LinEntry(frame_id) for frame_id in range(self.entries)])
-                backend.set_lin(self._entries(tuple(self.node.published.values()), events=False))
+                backend.responder.set_lin([LinEntry(frame_id) for frame_id in range(self.entries)])
+                backend.responder.set_lin(self._entries(tuple(self.node.published.values()), events=False))
                 self._error_written = self._error
                 self._write([name for name in self._updated])
                 self._write_response()
                 self._begun = True
                 self._active = backend.now()
-            backend.record(Wanted(missed=True, received=True))
+            backend.recorder.record(Wanted(missed=True, received=True))
             backend.pledge(keep=False)
-            backend.arm(Response(Trigger("lin"), Launch("frame", 0, RECEIVE_PROFILE), self.space, ignore_own=False))
+            backend.responder.arm(Response(Trigger("lin"), Launch("frame", 0, RECEIVE_PROFILE), self.space, ignore_own=False))
         except BaseException:
             self.end()
             raise
@@ -353,7 +353,7 @@ class SlaveRun:
         waiting = self._response_tick is not None and self._responses[0][1]
         self._responses = deque(one for one in self._responses if not one[1])
         if waiting and not self._over:
-            self.backend.set_lin([LinEntry(SLAVE_RESPONSE)])
+            self.backend.responder.set_lin([LinEntry(SLAVE_RESPONSE)])
             self._write_response()
 
     def _place(self, entries: int) -> None:
@@ -373,8 +373,8 @@ class SlaveRun:
         if (self.node.published, self.node.events) == before:
             return
         old = {number for frames in before for number in frames} - {*self.node.published, *self.node.events}
-        self.backend.set_lin([LinEntry(number) for number in sorted(old - {SLAVE_RESPONSE})])
-        self.backend.set_lin(self._entries(tuple(self.node.published.values()), events=False))
+        self.backend.responder.set_lin([LinEntry(number) for number in sorted(old - {SLAVE_RESPONSE})])
+        self.backend.responder.set_lin(self._entries(tuple(self.node.published.values()), events=False))
         self._write([name for name in self._updated if name in self.node.published.values()])
 
     def _sleep(self, found: list[Frame | Lost], now: int) -> None:
@@ -389,7 +389,7 @@ class SlaveRun:
             self.asleep = True
         while self._wakes and now >= self._wakes[0] - WAKE_AHEAD * second:
             tick = max(self._wakes.popleft(), now + math.ceil(WAKE_AHEAD * second) // 2)
-            self.backend.launch([(tick, 0, Launch("pulse", 0, LAUNCH_PROFILE, math.ceil(WAKE_PULSE * second)))])
+            self.backend.queue.launch([(tick, 0, Launch("pulse", 0, LAUNCH_PROFILE, math.ceil(WAKE_PULSE * second)))])
 
     def wake(self) -> None:
         """Wakes the bus: pulses of 300 us, 200 ms apart and three at most, until a master sends a header."""
@@ -397,7 +397,7 @@ class SlaveRun:
             if self._over or not self._begun:
                 raise LitePulseError("the slave does not run")
             second = self.timescale.tick_hz
-            self.backend.set_profile(LAUNCH_PROFILE, self.profile)
+            self.backend.line.set_profile(LAUNCH_PROFILE, self.profile)
             begin = self.backend.now() + math.ceil(WAKE_AHEAD * second)
             self._active = begin
             self._wakes = deque(begin + math.ceil(n * WAKE_REPEAT * second) for n in range(WAKES))
@@ -415,7 +415,7 @@ class SlaveRun:
         if name in self._updated and frame.tick > self._updated[name]:
             del self._updated[name]
             if self._begun and not self._over:
-                self.backend.set_lin([LinEntry(event) for event, one in self.node.events.items() if one == name])
+                self.backend.responder.set_lin([LinEntry(event) for event, one in self.node.events.items() if one == name])
 
     def _event(self, name: str, frame: Frame, sent: bool) -> None:
         """The header of an event-triggered frame used up the answer that the board had."""
