@@ -2,6 +2,13 @@
 /*
  * LIN as a SocketCAN device: what the parts of litepulse_lin.ko have in common
  *
+ * Layers of litepulse_lin.ko, bottom up, as in litepulse.h:
+ *   lin_frame lin_queue	pure: frames from bytes, frames that are sent
+ *   lin_events		events that wait for a worker
+ *   lin_respond		what the core answers
+ *   lin_sysfs		attributes
+ *   lin_net		the network device
+ *
  * Locks, outermost first: RTNL or an attribute in use, litepulse_lin.mutex, those of litepulse.h;
  * litepulse_lin.lock is innermost.
  */
@@ -115,10 +122,20 @@ struct litepulse_lin {
 	int error;
 };
 
-/* litepulse_lin_net.c */
-int litepulse_lin_net_respond(struct litepulse_lin *lin, struct litepulse_lin_response *response);
-int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns);
-u64 litepulse_lin_net_space(const struct litepulse_lin *lin);
+/* The board is set up once more, in @delay jiffies, if the device is still up then. */
+static inline void litepulse_lin_set_up_in(struct litepulse_lin *lin, unsigned long delay)
+{
+	spin_lock_bh(&lin->lock);
+	if (lin->wanted)
+		mod_delayed_work(lin->wq, &lin->setup_work, delay);
+	spin_unlock_bh(&lin->lock);
+}
+
+/* litepulse_lin_respond.c */
+int litepulse_lin_respond_set(struct litepulse_lin *lin, struct litepulse_lin_response *response);
+u64 litepulse_lin_respond_space(const struct litepulse_lin *lin);
+int litepulse_lin_respond_set_space(struct litepulse_lin *lin, s64 ns);
+int litepulse_lin_respond_set_up(struct litepulse_lin *lin);
 
 /* litepulse_lin_sysfs.c */
 extern const struct device_type litepulse_lin_type;

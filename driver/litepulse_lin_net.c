@@ -44,7 +44,6 @@
 /* The report of a launch has not been lost on the way earlier. */
 #define OUTCOME_NS	NSEC_PER_SEC
 #define ATTEMPTS	5
-#define RETRY_INTERVAL	HZ
 /* While a device goes up or down the network's lock is held: not longer than that for a board. */
 #define SETTLE_INTERVAL	HZ
 /* When the kernel tries again to set up a board that failed, if nobody has chosen another time. */
@@ -327,21 +326,12 @@ static void litepulse_lin_net_overflow(struct litepulse_lin *lin, u64 count)
 	litepulse_lin_net_deliver_error(lin, CAN_ERR_CRTL, CAN_ERR_CRTL_RX_OVERFLOW, 0);
 }
 
-/* The board is set up once more, in @delay jiffies, if the device is still up then. */
-static void litepulse_lin_net_set_up_in(struct litepulse_lin *lin, unsigned long delay)
-{
-	spin_lock_bh(&lin->lock);
-	if (lin->wanted)
-		mod_delayed_work(lin->wq, &lin->setup_work, delay);
-	spin_unlock_bh(&lin->lock);
-}
-
 /* The board lacks what it was given, and until it has it again nothing is sent. */
 static void litepulse_lin_net_set_up_soon(struct litepulse_lin *lin)
 {
 	if (lin->can.state == CAN_STATE_ERROR_ACTIVE)
 		lin->can.state = CAN_STATE_STOPPED;
-	litepulse_lin_net_set_up_in(lin, 0);
+	litepulse_lin_set_up_in(lin, 0);
 }
 
 static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
@@ -501,113 +491,7 @@ static void litepulse_lin_net_events_done(struct litepulse_sink *sink)
 	queue_work(lin->wq, &lin->receive_work);
 }
 
-/* --- responses -------------------------------------------------------------------------------- */
-
-/* What the core is to have of a response. */
-static struct litepulse_lin_entry
-litepulse_lin_net_core_entry(const struct litepulse_lin_response *response)
-{
-	return response->cached ? response->entry :
-				  (struct litepulse_lin_entry){ .id = response->entry.id };
-}
-
-/**
- * litepulse_lin_net_respond - what is known of an identifier, and what the core answers
- * @lin: device
- * @response: of @response->entry.id; the kind of its checksum is set right
- *
- * Return: 0; if the core cannot have it, nothing has changed: -EOPNOTSUPP if it is no LIN slave or
- * has no such entry, -EINTR, or an error of the board.
- */
-int litepulse_lin_net_respond(struct litepulse_lin *lin, struct litepulse_lin_response *response)
-{
-	const u8 id = response->entry.id;
-	struct litepulse_lin_entry entry;
-	u64 since = 0;
-	int error;
-
-	if (!litepulse_lin_frame_is_enhanced(id, true))
-		response->entry.flags &= ~LITEPULSE_LIN_ENTRY_ENHANCED;
-	entry = litepulse_lin_net_core_entry(response);
-	if (response->cached && id >= lin->lp->lin_entries)
-		return -EOPNOTSUPP;
-	error = mutex_lock_killable(&lin->mutex);
-	if (error)
-		return error;
-	if (lin->up && id < lin->lp->lin_entries) {
-		if (entry.flags & LITEPULSE_LIN_ENTRY_ONCE)
-			error = litepulse_consumer_now(lin->lp, &since);
-		error = error ?: litepulse_consumer_lin_entries(lin->lp, &lin->claimant, &entry, 1);
-	}
-	if (!error) {
-		lin->responses[id] = *response;
-		lin->responses[id].since = since;
-		spin_lock_bh(&lin->lock);
-		lin->expected[id] = (struct litepulse_lin_expected){
-			.length = response->entry.length,
-			.enhanced = response->entry.flags & LITEPULSE_LIN_ENTRY_ENHANCED,
-		};
-		spin_unlock_bh(&lin->lock);
-	}
-	mutex_unlock(&lin->mutex);
-	return error;
-}
-
-/**
- * litepulse_lin_net_space - ticks from a received byte to the next one that is sent
- * @lin: device; @mutex is held
- */
-u64 litepulse_lin_net_space(const struct litepulse_lin *lin)
-{
-	const u64 period = lin->up ? lin->period :
-				     litepulse_bit_period(&lin->lp->rate,
-							  lin->can.bittiming.bitrate);
-
-	if (lin->space_ns < 0)
-		return litepulse_lin_frame_bits(period, 1);
-	return litepulse_ns_to_ticks(&lin->lp->rate, lin->space_ns);
-}
-
-static int litepulse_lin_net_arm(struct litepulse_lin *lin)
-{
-	lockdep_assert_held(&lin->mutex);
-	if (!lin->lp->lin_entries)
-		return 0;
-	return litepulse_consumer_lin_arm(lin->lp, &lin->claimant,
-					  min_t(u64, litepulse_lin_net_space(lin), U32_MAX));
-}
-
-/**
- * litepulse_lin_net_set_space - the response space
- * @lin: device
- * @ns: nanoseconds; negative: one bit time
- *
- * A header that comes just now may not be answered.
- *
- * Return: 0; -EINVAL if the core cannot do it, -EINTR, or an error of the board: then it is as
- * before.
- */
-int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns)
-{
-	s64 before;
-	int error = mutex_lock_killable(&lin->mutex);
-
-	if (error)
-		return error;
-	before = lin->space_ns;
-	lin->space_ns = ns;
-	if (lin->up) {
-		error = litepulse_lin_net_arm(lin);
-		if (error) {
-			lin->space_ns = before;
-			/* Else nothing would be answered from now on. */
-			if (litepulse_lin_net_arm(lin))
-				litepulse_lin_net_set_up_in(lin, RETRY_INTERVAL);
-		}
-	}
-	mutex_unlock(&lin->mutex);
-	return error;
-}
+/* --- setting the board up -------------------------------------------------------------------- */
 
 /* Forgets all that the board was given. Returns how many of these frames have not begun. */
 static unsigned int litepulse_lin_net_clear_slots(struct litepulse_lin *lin)
@@ -643,26 +527,6 @@ static void litepulse_lin_net_drop_slots(struct litepulse_lin *lin)
 	litepulse_lin_net_deliver_error(lin, CAN_ERR_TX_TIMEOUT, 0, 0);
 }
 
-/* All entries, and the responder; @mutex is held. */
-static int litepulse_lin_net_set_up(struct litepulse_lin *lin)
-{
-	const unsigned int all = lin->lp->lin_entries;
-	struct litepulse_lin_entry entries[8];
-	unsigned int id, count;
-	int error = 0;
-
-	lockdep_assert_held(&lin->mutex);
-	/* The board's ticks may count from 0 again, and any header uses up what is written now. */
-	for (id = 0; id < LITEPULSE_LIN_IDS; id++)
-		lin->responses[id].since = 0;
-	for (id = 0; !error && id < all; id += count) {
-		for (count = 0; count < ARRAY_SIZE(entries) && id + count < all; count++)
-			entries[count] = litepulse_lin_net_core_entry(&lin->responses[id + count]);
-		error = litepulse_consumer_lin_entries(lin->lp, &lin->claimant, entries, count);
-	}
-	return error ?: litepulse_lin_net_arm(lin);
-}
-
 /*
  * The board could not be set up. What follows is the kernel's: restart-ms, or a person. @lock is
  * held.
@@ -686,7 +550,7 @@ static int litepulse_lin_net_set_mode(struct net_device *ndev, enum can_mode mod
 	if (mode != CAN_MODE_START)
 		return -EOPNOTSUPP;
 	lin->can.state = CAN_STATE_STOPPED;
-	litepulse_lin_net_set_up_in(lin, 0);
+	litepulse_lin_set_up_in(lin, 0);
 	return 0;
 }
 
@@ -718,7 +582,7 @@ static int litepulse_lin_net_configure(struct litepulse_lin *lin, const struct c
 	if (frame->can_id & CAN_EFF_FLAG && frame->can_id & CAN_LIN_ONCE)
 		response.entry.flags |= LITEPULSE_LIN_ENTRY_ONCE;
 	memcpy(response.entry.data, frame->data, frame->len);
-	return litepulse_lin_net_respond(lin, &response);
+	return litepulse_lin_respond_set(lin, &response);
 }
 
 /* Tick at which a frame is to begin that has a time. */
@@ -1176,7 +1040,7 @@ static int litepulse_lin_net_take_line(struct litepulse_lin *lin)
 	mutex_lock(&lin->mutex);
 	if (!error) {
 		lin->up = true;
-		error = litepulse_lin_net_set_up(lin);
+		error = litepulse_lin_respond_set_up(lin);
 	}
 	mutex_unlock(&lin->mutex);
 	if (error)
@@ -1192,7 +1056,7 @@ static int litepulse_lin_net_set_up_again(struct litepulse_lin *lin)
 	mutex_lock(&lin->mutex);
 	litepulse_lin_net_drop_slots(lin);
 	error = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:
-		litepulse_lin_net_set_up(lin);
+		litepulse_lin_respond_set_up(lin);
 	mutex_unlock(&lin->mutex);
 	return error;
 }

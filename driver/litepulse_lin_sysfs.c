@@ -58,7 +58,7 @@ static ssize_t response_space_show(struct device *dev, struct device_attribute *
 
 	if (error)
 		return error;
-	ns = litepulse_ticks_to_ns(&lin->lp->rate, litepulse_lin_net_space(lin));
+	ns = litepulse_ticks_to_ns(&lin->lp->rate, litepulse_lin_respond_space(lin));
 	mutex_unlock(&lin->mutex);
 	return sysfs_emit(buf, "%llu\n", ns);
 }
@@ -70,11 +70,11 @@ static ssize_t response_space_store(struct device *dev, struct device_attribute 
 	int error;
 
 	if (sysfs_streq(buf, "auto"))
-		return litepulse_lin_net_set_space(litepulse_lin_sysfs_of(dev), -1) ?: count;
+		return litepulse_lin_respond_set_space(litepulse_lin_sysfs_of(dev), -1) ?: count;
 	error = kstrtou32(buf, 0, &ns);
 	if (error)
 		return error;
-	return litepulse_lin_net_set_space(litepulse_lin_sysfs_of(dev), ns) ?: count;
+	return litepulse_lin_respond_set_space(litepulse_lin_sysfs_of(dev), ns) ?: count;
 }
 static DEVICE_ATTR_RW(response_space);
 
@@ -176,7 +176,7 @@ static ssize_t litepulse_lin_sysfs_id_store(struct device *dev, struct device_at
 		error = litepulse_lin_sysfs_parse(text, &response);
 		kfree(text);
 	}
-	return error ?: litepulse_lin_net_respond(lin, &response) ?: count;
+	return error ?: litepulse_lin_respond_set(lin, &response) ?: count;
 }
 
 static struct device_attribute litepulse_lin_responses[LITEPULSE_LIN_IDS];

@@ -2,11 +2,11 @@
 /*
  * A board behind a serial port: what the parts of litepulse_uartbone.ko have in common
  *
- *   litepulse_uartbone_io.c     transport: polls the streams, does what the driver asks for
- *     --reads, writes-->
- *   litepulse_uartbone_bus.c    requests: each carried out once and answered, or an error
- *     --bytes-->
- *   litepulse_uartbone_ldisc.c  line discipline: the port, and the life of the platform device
+ * Layers of litepulse_uartbone.ko, bottom up, as in litepulse.h:
+ *   uartbone_line	bytes of requests to the port, and its bytes to answers
+ *   uartbone_bus		requests: each carried out once and answered, or an error
+ *   uartbone_io		transport: polls the streams, does what the driver asks for
+ *   uartbone_ldisc	line discipline: the port, and the life of the platform device
  *
  * Locks, outermost first: bus, line, lock. The bus may be held while records are handed to the
  * driver, which takes no lock then that sleeps.
@@ -283,7 +283,7 @@ static inline int litepulse_bus_lock_killable(struct litepulse_link *link)
 	return error;
 }
 
-/* litepulse_uartbone_ldisc.c: under bus */
+/* litepulse_uartbone_line.c: all but litepulse_line_receive() under bus */
 int litepulse_line_send(struct litepulse_link *link, struct litepulse_flight *flight,
 			unsigned int count, unsigned int wanted, unsigned int groups,
 			const struct litepulse_stamper *stamper);
@@ -292,6 +292,8 @@ int litepulse_line_await(struct litepulse_link *link, struct litepulse_flight *f
 void litepulse_line_next(struct litepulse_link *link);
 int litepulse_line_silence(struct litepulse_link *link, unsigned int ms);
 int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud);
+void litepulse_line_receive(struct litepulse_link *link, const u8 *bytes, const u8 *faults,
+			    unsigned int count);
 
 /* litepulse_uartbone_bus.c: under bus */
 extern unsigned int litepulse_csr_base, litepulse_window_base;

@@ -204,13 +204,13 @@ class OtherBridge(Rated):
         return data
 
 
-LDISC = "litepulse_uartbone_ldisc.c"
+LINE = "litepulse_uartbone_line.c"
 # This kernel's serial lines have no bit rate: the driver takes any for set, and says on the line which.
 SAYS_RATE = (
-    (LDISC, "int litepulse_line_set_baud(struct", "#include <linux/string.h>\n\nint litepulse_line_set_baud(struct"),
-    (LDISC, "\tstruct ktermios settings;\n\tint error = -ENODEV;", "\tstruct ktermios settings;\n\tint error = -ENODEV;\n\tu8 note[9];"),
+    (LINE, "int litepulse_line_set_baud(struct", '#include "litepulse_compat.h"\n\nint litepulse_line_set_baud(struct'),
+    (LINE, "\tstruct ktermios settings;\n\tint error = -ENODEV;", "\tstruct ktermios settings;\n\tint error = -ENODEV;\n\tu8 note[9];"),
     (
-        LDISC,
+        LINE,
         "\t\terror = abs((int)tty_get_baud_rate(link->tty) - (int)baud) <= baud / 50 ? 0 :\n\t\t\t\t\t\t\t\t\t\t\t  -EINVAL;\n",
         '\t\tmemcpy(note, "\\xf0rate", 5);\n\t\tput_unaligned_be32(baud, note + 5);\n'
         "\t\terror = link->tty->ops->write(link->tty, note, sizeof(note)) == sizeof(note) ? 0 : -EINVAL;\n",

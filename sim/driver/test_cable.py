@@ -14,7 +14,7 @@ from sim.bridge_frames import MARKER
 from sim.bridge_rules import RULES
 from sim.driver import fuzz_boots
 from sim.driver.cable_rig import (
-    LDISC,
+    LINE,
     SAYS_RATE,
     Ahead,
     Board,
@@ -290,12 +290,12 @@ def test_a_bridge_that_cannot_pack():
 
 STALL = (
     (
-        LDISC,
+        LINE,
         "static int litepulse_line_send_some(",
         "static bool stalled;\nmodule_param(stalled, bool, 0600);\n\nstatic int litepulse_line_send_some(",
     ),
     (
-        LDISC,
+        LINE,
         "sent = link->tty->ops->write(link->tty, bytes, count);",
         "sent = stalled && litepulse_link_flight(link, 0)->stamper ? 0 : link->tty->ops->write(link->tty, bytes, count);",
     ),
@@ -326,7 +326,7 @@ def test_a_port_that_takes_nothing():
 
 def test_a_port_that_takes_nothing_control():
     """Who forgets that nobody waits any more reads the stack of a program that has ended: KASAN sees it, or the kernel ends by it."""
-    run = stall((LDISC, "\tlitepulse_line_expect(link, flight, 0, 0, NULL);\n", ""))
+    run = stall((LINE, "\tlitepulse_line_expect(link, flight, 0, 0, NULL);\n", ""))
     assert any("KASAN: " in line or "Segfault" in line for line in run.complaints), run.log
 
 
@@ -367,8 +367,8 @@ def test_control():
             made=modules(
                 (
                     "litepulse_uartbone_ldisc.c",
-                    "\tlitepulse_line_free_link(link);\n}",
-                    "\tlitepulse_line_free_link(link);\n\tWRITE_ONCE(link->pdev, NULL);\n}",
+                    "\tlitepulse_ldisc_free_link(link);\n}",
+                    "\tlitepulse_ldisc_free_link(link);\n\tWRITE_ONCE(link->pdev, NULL);\n}",
                 )
             ),
         )

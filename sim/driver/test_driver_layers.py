@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The layers of the driver, as the comment at the top of driver/litepulse.h has them; and names that tell a function's file."""
+"""The layers of each module, as the comment at the top of its header has them; and names that tell a function's file."""
 
 import re
 
@@ -14,11 +14,12 @@ BELOW_ALL = {"compat", "regs"}  # headers alone
 OTHERS = {"uartbone": {"time", "clock_map", "packed", BOARD}, "lin": {"consumer"}}
 # Whose functions are named by what they convert, as all modules use them; and cases of KUnit, which prints their names.
 NAMED_OTHERWISE = {"time", "test"}
-# The three of the cable are named by what each is about: functions and structures begin with this instead.
+# Those of the cable are named by what each is about: functions and structures begin with this instead.
 PREFIXES = {
+    "litepulse_uartbone_line.c": "litepulse_line",
     "litepulse_uartbone_bus.c": "litepulse_bus",
     "litepulse_uartbone_io.c": "litepulse_link",
-    "litepulse_uartbone_ldisc.c": "litepulse_line",
+    "litepulse_uartbone_ldisc.c": "litepulse_ldisc",
 }
 # A definition: in the first column, return type, name, parameters, and a block.
 DEFINITION = re.compile(r"^(?!(?:return|else|if|typedef)\b)((?:[a-zA-Z_]\w*[ \t\n]+\**)+?)(\w+)\((?=[^;{]*\)\s*\{)", re.MULTILINE)
@@ -45,9 +46,14 @@ def code(text):
 
 
 def order(header):
-    """Parts of litepulse.ko, bottom up."""
-    comment = header.split("Layers of litepulse.ko, bottom up.", 1)[1].split("*/", 1)[0]
+    """Parts of a module, bottom up."""
+    comment = re.split(r"Layers of litepulse\w*\.ko, bottom up", header, maxsplit=1)[1].split("*/", 1)[0]
     return [name for line in re.findall(r"^ \* {3}([a-z_ ]+)\t", comment, re.MULTILINE) for name in line.split()]
+
+
+def all_layers(texts):
+    """{module, '' is litepulse.ko: its parts, bottom up}."""
+    return {whose: order(texts[f"litepulse_{whose}.h" if whose else "litepulse.h"]) for whose in ("", *OTHERS)}
 
 
 def module(name, layers):
@@ -60,11 +66,20 @@ def functions(text):
     return {match[2]: "static" in match[1].split() for match in DEFINITION.finditer(text)}
 
 
-def upward(layers, sources):
-    """What files of litepulse.ko include or name of a later layer, and what other modules include that they must not: (file, what)."""
-    found, place = [], {name: number for number, name in enumerate(layers)}
+def upward(modules, sources):
+    """What files include or name of a later layer of their module, or include of litepulse.ko and must not: (file, what)."""
     texts = {name: code(text) for name, text in sources.items()}
-    owner = {}
+    found = [each for whose, layers in modules.items() for each in upward_within(whose, layers, texts)]
+    for name, text in texts.items():
+        if part(name) not in BELOW_ALL and (whose := module(part(name), modules[""])):
+            included = {other or BOARD for other in INCLUDE.findall(text)} - BELOW_ALL
+            found += [(name, other) for other in included if other not in OTHERS[whose] and module(other, modules[""]) != whose]
+    return sorted(found)
+
+
+def upward_within(whose, layers, texts):
+    """What files of one module, '' is litepulse.ko, include or name of a later layer of it: (file, what)."""
+    found, place, owner = [], {name: number for number, name in enumerate(layers)}, {}
     for name, text in texts.items():
         if name.endswith(".c") and part(name) in place:
             made = [function for function, static in functions(text).items() if not static]
@@ -73,12 +88,11 @@ def upward(layers, sources):
         mine = part(name)
         included = {other or BOARD for other in INCLUDE.findall(text)} - BELOW_ALL
         if mine in place:
-            found += [(name, other) for other in included if place.get(other, len(place)) > place[mine]]
+            # litepulse.ko includes headers of its layers only; another module also its common one, and those of litepulse.ko.
+            found += [(name, other) for other in included if place.get(other, -1 if whose else len(place)) > place[mine]]
             named = set(re.findall(r"\blitepulse_\w+", text)) if name.endswith(".c") else set()
             found += [(name, other) for other in named if place[owner.get(other, mine)] > place[mine]]
-        elif mine not in BELOW_ALL and (whose := module(mine, layers)):
-            found += [(name, other) for other in included if other not in OTHERS[whose] and module(other, layers) != whose]
-    return sorted(found)
+    return found
 
 
 def misnamed(name, text):
@@ -112,16 +126,20 @@ def sources():
 
 def test_no_file_calls_upwards():
     texts = sources()
-    layers = order(texts["litepulse.h"])
+    modules = all_layers(texts)
+    layers = modules[""]
     assert len(layers) == len(set(layers)) > 10 and {part(name) for name in texts} >= set(layers)
-    assert not upward(layers, texts)
+    assert not upward(modules, texts)
 
 
 def test_every_file_has_a_layer():
     texts = sources()
-    layers = order(texts["litepulse.h"])
-    strangers = [name for name in texts if part(name) not in BELOW_ALL | {"test"} and module(part(name), layers) is None]
+    modules = all_layers(texts)
+    strangers = [name for name in texts if part(name) not in BELOW_ALL | {"test"} and module(part(name), modules[""]) is None]
     assert not strangers
+    for whose in OTHERS:
+        files = [part(name) for name in texts if name.endswith(".c") and module(part(name), modules[""]) == whose]
+        assert len(files) > 3 and sorted(files) == sorted(modules[whose])
 
 
 @pytest.mark.parametrize("name", [name for name in sources() if name.endswith(".c") and part(name) not in NAMED_OTHERWISE])
@@ -131,7 +149,7 @@ def test_names_begin_with_their_files(name):
     assert not misnamed(name, text)
 
 
-LAYERS = ["time", BOARD, "tty", "core"]
+LAYERS = {"": ["time", BOARD, "tty", "core"], "lin": ["lin_queue", "lin_net"], "uartbone": ["uartbone_line", "uartbone_io"]}
 
 
 @pytest.mark.parametrize(
@@ -144,6 +162,9 @@ LAYERS = ["time", BOARD, "tty", "core"]
         ("litepulse.h", '#include "litepulse_core.h"\n', ["core"]),
         ("litepulse_lin_net.c", '#include "litepulse_tty.h"\n', ["tty"]),
         ("litepulse_uartbone_io.c", '#include "litepulse_tty.h"\n', ["tty"]),
+        ("litepulse_uartbone_line.c", "int litepulse_line_f(void)\n{\n\treturn litepulse_link_g(1);\n}", ["litepulse_link_g"]),
+        ("litepulse_lin_queue.c", '#include "litepulse_lin_net.h"\n', ["lin_net"]),
+        ("litepulse_uartbone_io.c", '#include "litepulse_uartbone.h"\n#include "litepulse.h"\nint i = litepulse_line_f(1);', []),
         ("litepulse_lin_net.c", '#include "litepulse_lin.h"\n#include "litepulse_consumer.h"\n', []),
         ("litepulse_board.c", '/* litepulse_tty_add(): */\n#include "litepulse_regs.h"\nchar *s = "litepulse_tty_add";', []),
         ("litepulse_core.c", '#include "litepulse_tty.h"\nint f(void)\n{\n\treturn litepulse_tty_add(1);\n}', []),
@@ -151,7 +172,9 @@ LAYERS = ["time", BOARD, "tty", "core"]
 )
 def test_a_wrong_call_is_noticed(name, text, wrong):
     tty = "const struct ops litepulse_tty_ops = {\n};\n\nint litepulse_tty_add(int a)\n{\n\treturn a;\n}\n"
-    texts = {"litepulse_lin.h": "", "litepulse_consumer.h": "", "litepulse_tty.c": tty, name: text}
+    line, link = (f"int litepulse_{made}(int a)\n{{\n\treturn a;\n}}\n" for made in ("line_f", "link_g"))
+    texts = {"litepulse_lin.h": "", "litepulse_consumer.h": "", "litepulse_tty.c": tty}
+    texts |= {"litepulse_uartbone_line.c": line, "litepulse_uartbone_io.c": link, name: text}
     assert upward(LAYERS, texts) == [(name, other) for other in wrong]
 
 

@@ -53,7 +53,11 @@ def test_forged_answers():
 def test_control():
     """That bytes of TIOCSTI are seen if they do come: with the callback that it feeds."""
     wrong = modules(
-        ("litepulse_uartbone_ldisc.c", ".receive_buf2 = litepulse_line_receive_buf,", ".receive_buf = (void *)litepulse_line_receive_buf,")
+        (
+            "litepulse_uartbone_ldisc.c",
+            ".receive_buf2 = litepulse_ldisc_receive_buf,",
+            ".receive_buf = (void *)litepulse_ldisc_receive_buf,",
+        )
     )
     with Board() as board:
         run = cable_boot(["forge"], [board], made=wrong)
