@@ -120,15 +120,15 @@ test-driver: need-all ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch,
 
 .PHONY: mutate
 mutate: need-test ## mutations of MODULE="litepulse_echo ..." (none: all), COUNT=n each (0: all), and what catches them; WRITE=1: docs/develop/mutants.md
-	@$(BIN)/python -m sim.faults.mutate $(MODULE) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
+	@$(BIN)/python -m lab.faults.mutate $(MODULE) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
 
 .PHONY: coverage
 coverage: need-test ## which lines, branches and bits of the core its benches reach, a quarter of an hour; WRITE=1: docs/develop/coverage.md
-	@$(BIN)/python -m sim.coverage $(if $(WRITE),--write)
+	@$(BIN)/python -m lab.coverage $(if $(WRITE),--write)
 
 .PHONY: fuzz
 fuzz: need-all ## two million random calls to the driver, a board that lies; docs/develop/fuzzing.md. CALLS=n, SEED=n: others, page left alone
-	@$(BIN)/python -m sim.fuzz $(if $(CALLS)$(SEED),$(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED)),--write)
+	@$(BIN)/python -m lab.fuzz $(if $(CALLS)$(SEED),$(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED)),--write)
 
 .PHONY: upstream
 upstream: need-test ## the driver as a patch series for the kernel's own tree, in build/upstream; KERNEL=6.12|7.2, TREE=folder of a kernel source
@@ -145,7 +145,7 @@ driver-uninstall: ## removes it
 
 .PHONY: bench
 bench: need-all ## speed, size and exactness: the figures of docs/benchmarks.md; PART=lin: one part of it
-	@$(BIN)/python -m sim.bench $(PART)
+	@$(BIN)/python -m lab.bench $(PART)
 
 .PHONY: docs
 docs: need-docs ## the documentation as a site that needs no network: build/site/index.html
@@ -154,7 +154,7 @@ docs: need-docs ## the documentation as a site that needs no network: build/site
 
 .PHONY: experiments
 experiments: need-all ## the five published experiments on simulated systems, half an hour; ONLY="p1 p4", LONG=1, WRITE=1: docs/experiments.md
-	@$(BIN)/python -m sim.experiments $(ONLY) $(if $(LONG),--long) $(if $(FRESH),--fresh) $(if $(WRITE),--write) $(if $(LIST),--list)
+	@$(BIN)/python -m lab.experiments $(ONLY) $(if $(LONG),--long) $(if $(FRESH),--fresh) $(if $(WRITE),--write) $(if $(LIST),--list)
 
 .PHONY: fresh-machine
 fresh-machine: ## as root: a minimal Debian, RELEASE=bookworm|trixie, and the time of COMMANDS="demo test" there

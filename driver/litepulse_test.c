@@ -597,6 +597,81 @@ static void runs_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 10u, packed->state.head);
 }
 
+static void random_event(struct rnd_state *random, u32 *words, u64 tick, u16 seq)
+{
+	static const u8 kinds[] = { LITEPULSE_KIND_EDGE, LITEPULSE_KIND_EDGE, LITEPULSE_KIND_TX,
+				    LITEPULSE_KIND_REFUSED, LITEPULSE_KIND_OVERFLOW };
+	const u8 kind = kinds[prandom_u32_state(random) % ARRAY_SIZE(kinds)];
+
+	words[LITEPULSE_EVENT_TICK_LO / 4] = tick & 0xffffffff;
+	words[LITEPULSE_EVENT_TICK_HI / 4] = tick >> 32;
+	words[LITEPULSE_EVENT_DATA / 4] =
+		kind == LITEPULSE_KIND_OVERFLOW ? 3 : prandom_u32_state(random);
+	words[LITEPULSE_EVENT_INFO / 4] =
+		FIELD_PREP(LITEPULSE_EVENT_INFO_SEQ_MASK, seq) |
+		FIELD_PREP(LITEPULSE_EVENT_INFO_KIND_MASK, kind) |
+		FIELD_PREP(LITEPULSE_EVENT_INFO_FLAGS_MASK, prandom_u32_state(random) & 0xff) |
+		FIELD_PREP(LITEPULSE_EVENT_INFO_SOURCE_MASK, prandom_u32_state(random) & 7);
+}
+
+/*
+ * What is put at once is what the usual way makes, number by number. It ends before a loss, a gap,
+ * an old record, and where there is no room.
+ */
+static void plain_events_are_put_as_usual(struct kunit *test)
+{
+	const struct litepulse_subscribe want = { .kinds = BIT(LITEPULSE_KIND_EDGE) |
+							   BIT(LITEPULSE_KIND_TX),
+						  .sources = 0x55, .rise = 0x0f, .fall = 0x33 };
+	const struct litepulse_selector selector = litepulse_record_selector(&want, 1);
+	struct litepulse_sequence usual = { .next = 0x1fff8, .started = true }, plain = usual;
+	struct litepulse_record records[LITEPULSE_RECORDS_PER_EVENT];
+	struct packed *ring = packed_ring(0);
+	const u64 since = 0x100000400ull;
+	unsigned int put = 0, taken = 0, i, at = 0;
+	u32 words[LITEPULSE_EVENT_WORDS], data;
+	u64 tick = 0x0ffffff00ull;
+	struct rnd_state random;
+	u16 seq = usual.next;
+
+	prandom_seed_state(&random, 1);
+	for (i = 0; i < 4000; i++) {
+		bool room = ring->state.head - ring->state.tail < RING_PLACES;
+		u64 before = usual.next, was = plain.next;
+		bool open_ended = usual.open_ended, is_plain;
+		unsigned int made, one;
+
+		tick += prandom_u32_state(&random) % 3;
+		seq += prandom_u32_state(&random) % 16 ? 0 : 2;
+		random_event(&random, words, tick, seq);
+		made = litepulse_record_decode_events(&usual, words, 1, records);
+		is_plain = made == 1 && usual.next == before + 1 && !open_ended && tick >= since &&
+			   records[0].kind != LITEPULSE_KIND_LOST && room;
+		one = litepulse_ring_take(&ring->ring, &selector, since, &plain, words, 1, &put);
+		KUNIT_ASSERT_EQ(test, (unsigned int)is_plain, one);
+		KUNIT_ASSERT_EQ(test, was + one, plain.next);
+		if (one && litepulse_record_select(&selector, &records[0], &data)) {
+			const struct litepulse_ring_event *event = &ring->events[at++ % RING_PLACES];
+
+			KUNIT_ASSERT_EQ(test, 1u, put);
+			KUNIT_ASSERT_EQ(test, tick, event->tick);
+			KUNIT_ASSERT_EQ(test, data, event->data);
+			KUNIT_ASSERT_EQ(test, records[0].flags, event->flags);
+			KUNIT_ASSERT_EQ(test, records[0].kind, event->kind);
+			KUNIT_ASSERT_EQ(test, records[0].source, event->source);
+		} else {
+			KUNIT_ASSERT_EQ(test, 0u, put);
+		}
+		KUNIT_ASSERT_EQ(test, at, ring->state.head);
+		taken += one;
+		plain = usual;
+		seq = usual.next;
+		if (prandom_u32_state(&random) % 4 == 0)
+			ring->state.tail = ring->state.head;
+	}
+	KUNIT_EXPECT_GT(test, taken, 1000u);
+}
+
 /* Of records that are not delivered each is counted, and what they report as lost. */
 static void dropped_records_are_counted(struct kunit *test)
 {
@@ -1705,6 +1780,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(dropped_records_are_counted),
 	KUNIT_CASE(runs_have_each_tick),
 	KUNIT_CASE(runs_end),
+	KUNIT_CASE(plain_events_are_put_as_usual),
 	KUNIT_CASE(records_at_once_are_few),
 	KUNIT_CASE(who_gets_what),
 	KUNIT_CASE(edges_are_chosen),

@@ -48,7 +48,7 @@ CHANGED = (
     (r"driver/uapi/", "driver pc:quick tools"),
     (r"driver/", "driver pc:quick"),
     (r"sw/|examples/", "tools pc:quick"),
-    (rf"sim/({'|'.join(GROUPS)})/", r"\1"),
+    (rf"(?:sim|lab)/({'|'.join(GROUPS)})/", r"\1"),
 )
 # What the tests of a group cannot see. The keys under which passed tests are remembered leave it out.
 UNSEEN = {
@@ -61,17 +61,17 @@ SWITCHES = ("LITEPULSE_LONG", "LITEPULSE_SEED", "LITEPULSE_DEBUG_KERNEL", "LITEP
 
 
 def group_of(nodeid):
-    """sim/blocks/test_x.py::test_y -> blocks."""
+    """sim/blocks/test_x.py::test_y -> blocks, lab/faults/test_x.py::test_y -> faults."""
     path = nodeid.split("::")[0].replace("\\", "/")
     if path.startswith("sw/"):
         return "tools"
     parts = path.split("/")
-    return parts[1] if parts[0] == "sim" and len(parts) > 2 else "other"
+    return parts[1] if parts[0] in ("sim", "lab") and len(parts) > 2 else "other"
 
 
 def folder_of(group):
     """Where the tests of a group lie, from the root on."""
-    return "sw/tests" if group == "tools" else f"sim/{group}"
+    return {"tools": "sw/tests", "experiments": "lab/experiments", "faults": "lab/faults"}.get(group, f"sim/{group}")
 
 
 def git(*arguments):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The report of `make coverage`: what counts as reached, and that nothing is passed over."""
 
-from sim import coverage
-from sim.coverage import Point, points
+from lab import coverage
+from lab.coverage import Point, points
 
 SLOT = "/somewhere/hdl/litepulse_slot.sv"
 

@@ -27,6 +27,9 @@ MISTAKES = [
     ("litepulse_phc.c", "(u64)rest + phc->frac >= phc->div", "(u64)rest + phc->frac > phc->div", "clock_is_exact"),
     ("litepulse_phc.c", "then->num = then->period_num;", "then->num = 0;", "trains_follow_the_clock"),
     ("litepulse_clock_map.c", ">> LITEPULSE_CLOCK_DRIFT_SHIFT) + 2", ">> 12) + 2", "readings_bound_the_moment"),
+    ("litepulse_record.h", "if (tick < since)", "if (0)", "plain_events_are_put_as_usual"),
+    ("litepulse_record.h", "!sequence->started || sequence->open_ended", "0", "plain_events_are_put_as_usual"),
+    ("litepulse_record.h", "i < count && made < room", "i < count", "plain_events_are_put_as_usual"),
     ("litepulse_clock_map.c", "max(before, map->earliest", "min(before, map->earliest", "readings_bound_the_moment"),
     ("litepulse_clock_map.c", "map->breaks++;", "", "contradicting_readings_begin_anew"),
     (

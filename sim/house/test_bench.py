@@ -13,7 +13,7 @@ from litex_soc.bitstream import longest_way
 from litex_soc.size import shortcomings
 from sim.cocotb_rig import ROOT
 
-bench = importlib.import_module("sim.bench.__main__")
+bench = importlib.import_module("lab.bench.__main__")
 PLACE = {
     "machine": {"processor": "P", "mhz": 1, "cores": 2, "load": 0.1},
     "date": "2026-01-02 03:04 UTC",
@@ -27,7 +27,7 @@ def test_no_exactness_noted(tmp_path):
     """One line says what to run, and the page stays as it is."""
     before = bench.PAGE.read_bytes()
     env = {**os.environ, "LITEPULSE_BUILD": str(tmp_path)}
-    command = [sys.executable, "-m", "sim.bench", "exactness", "--no-write"]
+    command = [sys.executable, "-m", "lab.bench", "exactness", "--no-write"]
     result = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
     said = [line for line in result.stderr.splitlines() if not line.startswith("measuring")]
     assert result.returncode == 1 and len(said) == 1 and bench.CORE_TESTS in said[0]
@@ -108,7 +108,7 @@ def test_the_critical_path_adds_up():
 
 def test_events_in_python(monkeypatch):
     """Each kind of work has a figure; one that does less than it should is no figure."""
-    python_bench = importlib.import_module("sim.python_bench")
+    python_bench = importlib.import_module("lab.bench.python")
     monkeypatch.setattr(python_bench, "BURSTS", 3)
     monkeypatch.setattr(python_bench, "ROUNDS", 1)
     monkeypatch.setattr(python_bench, "STARTS", 1)
@@ -124,7 +124,7 @@ def test_events_in_python(monkeypatch):
 
 def test_a_port_carries_more_in_frames(monkeypatch):
     """In simulated time: at 3 Mbaud at least 11,000 events a second, at 115,200 baud 1,500, and more than twice as many as without."""
-    port_bench = importlib.import_module("sim.port_bench")
+    port_bench = importlib.import_module("lab.bench.port")
     lines = [(baud, hertz, 1) for baud, hertz in ((115_200, 2_400_000), (3_000_000, 48_000_000))]
     monkeypatch.setattr(port_bench, "LINES", lines)
     result = port_bench.measure()

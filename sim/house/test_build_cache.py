@@ -166,7 +166,10 @@ def test_no_cache_yet(store):
 def test_every_kind_is_explained():
     """ABOUT knows the stores of all sources, and what tools keep here."""
     sources = [
-        path for folder in ("sim", "litex_soc", "scripts") for path in (ROOT / folder).rglob("*.py") if path.name != "test_build_cache.py"
+        path
+        for folder in ("sim", "lab", "litex_soc", "scripts")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name != "test_build_cache.py"
     ]
     named = {name for path in sources for name, root in re.findall(r'= Store\("(\w+)"(, \w+)?\)', path.read_text()) if not root}
     assert named and named | {"ccache", "yowasp"} == set(ABOUT)

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from sim.cocotb_rig import ROOT
-from sim.groups import GROUPS
+from sim.groups import GROUPS, folder_of
 
 TEXT = (ROOT / "docs" / "develop" / "test-map.md").read_text()
 KUNIT = ROOT / "driver" / "litepulse_test.c"
@@ -30,7 +30,8 @@ def functions(path):
 
 def driver_files():
     """{name: path} of the files with tests of the driver."""
-    paths = [path for group in ("driver", "linux_soc", "linux", "pc", "experiments") for path in (ROOT / "sim" / group).glob("test_*.py")]
+    folders = [ROOT / folder_of(group) for group in ("driver", "linux_soc", "linux", "pc", "experiments")]
+    paths = [path for folder in folders for path in folder.glob("test_*.py")]
     assert len({path.stem for path in paths}) == len(paths), "two files of one name: a reference to one would be a reference to both"
     return {path.stem: path for path in paths}
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim import fuzz
+from lab import fuzz
 
 
 @pytest.mark.parametrize("words", ["--calls -1", "--pulls -1", "--jobs 0", "--seed 0", f"--seed {1 << 20}", "more"])

@@ -160,7 +160,6 @@ def test_what_only_talks_loads_no_backend(words):
 
 
 KINDS = {path.parent.name for path in SIM.glob("*/test_*.py")}
-ON_TOP = {"bench", "experiments", "faults", "coverage", "fuzz"}  # folders and files that run the rigs of other kinds
 CORE_MODEL = "core.model"  # of the core: the documents name it, every kind may judge by it
 ALLOWED = {
     "netlist": {"core.bench", "core.environment", "core.test_core"},  # the core's benches, on what synthesis makes of it
@@ -180,14 +179,19 @@ def of_other_kinds(kind, text):
     return {".".join(names[1:3]) for names in parts if names[1] in KINDS - {kind}} - {CORE_MODEL}
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS - ON_TOP))
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_no_kind_of_test_imports_from_another(kind):
     assert set().union(*(of_other_kinds(kind, path.read_text()) for path in (SIM / kind).rglob("*.py"))) == ALLOWED.get(kind, set())
 
 
 def test_what_kinds_share_imports_from_none():
-    shared = [path for path in (*SIM.glob("*.py"), *SIM.glob("guest/*.py")) if path.stem not in ON_TOP]
+    shared = [*SIM.glob("*.py"), *SIM.glob("guest/*.py")]
     assert not {path.name: found for path in shared if (found := of_other_kinds("", path.read_text()))}
+
+
+def test_only_tests_of_the_lab_import_it():
+    importing = {str(path.relative_to(SIM)) for path in SIM.rglob("*.py") if re.search(r"(?m)^\s*(from|import) lab\b", path.read_text())}
+    assert importing == {"core/test_coverage.py", "house/test_fuzz.py"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run of the tests (sim/run.py, sim/conftest.py): what it says, what it runs again, what it remembers, what a change asks for."""
+"""A run of the tests (sim/run.py, conftest.py): what it says, what it runs again, what it remembers, what a change asks for."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def tests(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(run, "BUILD", build)
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "LITEPULSE_"))}
     plain |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'sw'}", "LITEPULSE_BUILD": str(build)}
-    plain["PYTEST_ADDOPTS"] = f"-c {ROOT}/pyproject.toml --rootdir {tmp_path} -p sim.conftest -p no:cacheprovider"
+    plain["PYTEST_ADDOPTS"] = f"-c {ROOT}/pyproject.toml --rootdir {tmp_path} -p conftest -p no:cacheprovider"
 
     def go(text="", *arguments, alone=False, **environment):
         (folder / "test_more.py").write_text(text)
@@ -197,7 +197,7 @@ def test_what_a_group_cannot_see():
     for group in GROUPS:
         seen = groups.inputs(group)
         assert f"{groups.folder_of(group)}/__init__.py" in seen or group == "tools"
-        assert {"Makefile", "sim/run.py", "sim/conftest.py", "requirements/test.txt"} <= set(seen)
+        assert {"Makefile", "sim/run.py", "conftest.py", "requirements/test.txt"} <= set(seen)
     assert "hdl/litepulse.sv" in groups.inputs("linux") and "driver/litepulse_tty.c" in groups.inputs("linux")
     assert not [name for name in groups.inputs("formal") if name.startswith(("driver/", "docs/", "sw/", "sim/pc/"))]
     assert "docs/cli.md" in groups.inputs("tools") and "docs/cli.md" not in groups.inputs("pc")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How soon LIN slaves of several kinds answer a header, on one booted Linux, measured at the pins of the simulated SoC.
 
-    python -m sim.experiments p3 --write                     the table and the picture of docs/lin.md, and of docs/experiments.md
-    SLLIN=linux-lin python -m sim.experiments p3 --write     with sllin, too, of that clone of https://github.com/lin-bus/linux-lin
+    python -m lab.experiments p3 --write                     the table and the picture of docs/lin.md, and of docs/experiments.md
+    SLLIN=linux-lin python -m lab.experiments p3 --write     with sllin, too, of that clone of https://github.com/lin-bus/linux-lin
 
 The guest's program is programs/lin_bench.c. Every answer is read off the pin and must have the right bytes. The same run gives the same
 figures, to the tick.
@@ -37,7 +37,7 @@ TIMED = Fraction(3, 4)  # of what the standard allows: when the chardev's progra
 LOADS = ("idle", "loaded", "halted")
 PAGE = ROOT / "docs" / "lin.md"
 PICTURES = {"light": "images/lin-response.png", "dark": "images/lin-response-dark.png"}  # beside it
-BEGIN, END = "<!-- written by `python -m sim.experiments p3 --write` -->", "<!-- end -->"
+BEGIN, END = "<!-- written by `python -m lab.experiments p3 --write` -->", "<!-- end -->"
 # us that one byte and its echo took on a tty at 19200 baud: the authors of linux-lin. The two bytes alone are shorter.
 PUBLISHED = {"four idle cores": 572, "one core": 1318, "one loaded core": 6924}
 NOMINAL = 520  # us, as they give it

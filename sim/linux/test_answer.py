@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What litepulse_output_answer() of driver/litepulse_output.c promises to a module that answers in the interrupt, with the one in echo/.
 
-How soon it answers, and that a lead that is too short is refused, is measured in sim/experiments.
+How soon it answers, and that a lead that is too short is refused, is measured in lab/experiments.
 """
 
 import pytest

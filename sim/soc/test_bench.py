@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-bench = importlib.import_module("sim.bench.__main__")
+bench = importlib.import_module("lab.bench.__main__")
 
 
 @pytest.mark.seconds(10)

@@ -35,7 +35,7 @@ MADE = {
     "make BOARD=icebreaker bitstream": ("-m litex_soc.bitstream icebreaker", "sim/boards/test_bitstreams.py", "def test_board"),
     "make BOARD=icebreaker flash": ("-m litex_soc.flash icebreaker", "sim/boards/test_flash.py", "def test_flash_is_written"),
     "make linux": ("-m sim.linux", "sim/linux/test_boot.py", "def test_"),
-    "make experiments": ("-m sim.experiments", "sim/experiments/test_runner.py", "runner.main("),
+    "make experiments": ("-m lab.experiments", "lab/experiments/test_runner.py", "runner.main("),
     "make linux-demo": ("-m sim.linux.demo", "sim/linux/test_programs.py", "demo.measure("),
 }
 # As root, with a board, or from a server.

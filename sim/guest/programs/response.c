@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What answers an edge of input 0, or a byte, with one at tx: `response CASE ...` (sim/experiments/p5_response.py).
+ * What answers an edge of input 0, or a byte, with one at tx: `response CASE ...` (lab/experiments/p5_response.py).
  *
  *	tty PATH BAUD LOAD COUNT MS	a program that writes each byte that it reads
  *	chardev DELAY LOAD COUNT MS	one that reads edges and launches an answer to each at once; with DELAY not 0 the
