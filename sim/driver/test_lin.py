@@ -267,7 +267,7 @@ MTU_UP, MTU_DOWN = 1234, 1235
 SLOW_BOARD = [
     ("litepulse_lin_net.c", line, f"{until_mtu(mtu, str(mtu))}\n{line}")
     for line, mtu in (
-        ("\t/* The board's ticks may count from 0 again", MTU_UP),
+        ("\t\terror = litepulse_lin_respond_set_up(lin);", MTU_UP),
         ("\tlitepulse_consumer_release(lin->lp, &lin->claimant);", MTU_DOWN),
     )
 ]
