@@ -107,7 +107,7 @@ def test_a_wrong_name_is_noticed(cell, wrong):
 
 def test_groups_are_listed():
     text = (ROOT / "docs" / "develop" / "testing.md").read_text()
-    assert re.findall(r"(?m)^\| (\w+) \| `s[iw]\w*/", text) == list(GROUPS)
+    assert re.findall(r"(?m)^\| (\w+) \| `([\w/]+)/`", text) == [(group, folder_of(group)) for group in GROUPS]
 
 
 def git(*words):
