@@ -12,7 +12,9 @@
  *   sink			who gets events
  *   ingest			records of the transport become events of the sinks
  *   table output		LIN entries; claim, launches, train, responder
- *   tty ptp			devices of the serial core and of the PTP core
+ *   tty_port		one port, as the files of the tty see it
+ *   tty_send tty_receive tty_settings tty_serial tty	device of the serial core
+ *   ptp			device of the PTP core
  *   console			the tty as the kernel's console
  *   ring reader claim_file chardev	/dev/litepulseN
  *   consumer			interface for other modules

@@ -198,7 +198,7 @@ static struct notifier_block litepulse_console_panic_block = {
 /**
  * litepulse_console_init - prepares the console
  *
- * Return: it, for litepulse_tty_init().
+ * Return: it, for litepulse_tty_serial_init().
  */
 struct console *litepulse_console_init(void)
 {

@@ -22,6 +22,7 @@
 #include "litepulse_ptp.h"
 #include "litepulse_sink.h"
 #include "litepulse_tty.h"
+#include "litepulse_tty_serial.h"
 
 /* How often a board from which nothing comes is asked whether it is still the same. */
 #define WATCH_INTERVAL HZ
@@ -514,7 +515,7 @@ static int __init litepulse_core_init(void)
 
 	if (error)
 		return error;
-	error = litepulse_tty_init(litepulse_console_init());
+	error = litepulse_tty_serial_init(litepulse_console_init());
 	if (error)
 		goto console;
 	litepulse_debugfs_init();
@@ -522,7 +523,7 @@ static int __init litepulse_core_init(void)
 	if (!error)
 		return 0;
 	litepulse_debugfs_exit();
-	litepulse_tty_exit();
+	litepulse_tty_serial_exit();
 console:
 	litepulse_console_exit();
 	litepulse_board_exit();
@@ -534,7 +535,7 @@ static void __exit litepulse_core_exit(void)
 {
 	platform_driver_unregister(&litepulse_driver);
 	litepulse_debugfs_exit();
-	litepulse_tty_exit();
+	litepulse_tty_serial_exit();
 	litepulse_console_exit();
 	litepulse_board_exit();
 }

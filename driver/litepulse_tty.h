@@ -11,8 +11,6 @@ struct uart_port;
 /* For what is below the tty; they work once it was added, @room before, too. */
 extern const struct litepulse_port_ops litepulse_tty_port_ops;
 
-int litepulse_tty_init(struct console *console);
-void litepulse_tty_exit(void);
 int litepulse_tty_add(struct litepulse *lp);
 void litepulse_tty_remove(struct litepulse *lp);
 int litepulse_tty_suspend(struct litepulse *lp);
@@ -26,9 +24,5 @@ unsigned int litepulse_tty_console_send(struct uart_port *port, const u8 *bytes,
 					unsigned int count);
 void litepulse_tty_console_sent(struct uart_port *port);
 bool litepulse_tty_console_idle(struct uart_port *port);
-
-/* The tty layer exports it, but declares it in a header of its own. */
-struct tty_struct;
-int tty_check_change(struct tty_struct *tty);
 
 #endif /* LITEPULSE_TTY_H */

@@ -262,7 +262,9 @@ def times() -> list[Row]:
 def driver() -> list[Row]:
     """Of the Linux driver."""
     page, tty = "[chardev.md](chardev.md)", "[tty.md](tty.md#interrupt-moderation)"
-    before, least, most, soon = (defined("litepulse_tty.c", f"INTERRUPTS_{name}") for name in ("MAX", "LEAST", "MOST", "LOW_LATENCY"))
+    before, least, most, soon = (
+        defined("litepulse_tty_receive.c", f"INTERRUPTS_{name}") for name in ("MAX", "LEAST", "MOST", "LOW_LATENCY")
+    )
     return [
         ("boards", f"{defined('uapi/linux/litepulse.h', 'LITEPULSE_DEVICES')}", "", "[driver.md](driver.md)"),
         ("files of a board that may be subscribed", f"{defined('uapi/linux/litepulse.h', 'LITEPULSE_SUBSCRIBERS_MAX')}", "", page),
@@ -282,7 +284,7 @@ def driver() -> list[Row]:
         ("interrupts per second before moderation", f"{before:,}", f"{least:,} to {most:,}; `low_latency`: {soon:,}", tty),
         (
             "received bytes per interrupt, `rx_trig_bytes`",
-            f"{defined('litepulse_tty.c', 'TRIGGER_BYTES')}",
+            f"{defined('litepulse_tty_receive.c', 'TRIGGER_BYTES')}",
             "or older than `rx_trig_age_us`, or the line silent",
             "[tty.md](tty.md#how-soon-received-bytes-interrupt)",
         ),

@@ -235,7 +235,7 @@ class AllSeries:
         """litepulse.h, whose first comment lists the driver's files, with those that are there."""
 
         def there(line):
-            names = [name for name in line[2].split() if f"litepulse_{name}.c" in files]
+            names = [name for name in line[2].split() if {f"litepulse_{name}.c", f"litepulse_{name}.h"} & set(files)]
             return f"{line[1]}{' '.join(names)}{line[3]}\n" if names else ""
 
         text = re.sub(r"(?m)^( \*   )([a-z_ ]+?)(\t+.*)\n", there, files["litepulse.h"])

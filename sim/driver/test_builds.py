@@ -17,7 +17,7 @@ from sim.series import each, or_not_tested
 # 7.2's headers lack the script by which kbuild looks at sparse.
 SPARSE_LINES = ("6.1", "6.12")
 SPARSE = ("C=2", "CF=-D__CHECK_ENDIAN__")
-COMPAT, TTY, TRACE = "litepulse_compat.h", "litepulse_tty.c", "_trace.h"
+COMPAT, TTY, TRACE = "litepulse_compat.h", "litepulse_tty_serial.c", "_trace.h"
 MAX_COLUMNS = 100
 PARTS = ("CONSOLE", "PTP", "UARTBONE", "LIN")  # that can be left out
 kernel_kit = or_not_tested(kernel_kits.kernel_kit)

@@ -29,9 +29,9 @@ def test_fuzz(seed):
     assert calls >= 5000 and unplugs > 2
 
 
-LOOP = "for (i = 0; i < LITEPULSE_DEVICES; i++)\n\t\tlockdep_set_class("
+LOOP = "for (int i = 0; i < LITEPULSE_DEVICES; i++)\n\t\tlockdep_set_class("
 # Nobody says that the locks of the board's tty are other ones than those of its port.
-ONE_CLASS = ("litepulse_tty.c", LOOP, LOOP.replace("LITEPULSE_DEVICES", "0"))
+ONE_CLASS = ("litepulse_tty_serial.c", LOOP, LOOP.replace("LITEPULSE_DEVICES", "0"))
 
 
 @long

@@ -118,7 +118,7 @@ def test_the_cover_letters_figures():
     least, most = (choose(int(row[column]) for row in cells for column in (5, 7)) for choose in (min, max))
     text = re.sub(r"\s+", " ", trees.mails_of("6.12")["2-tty"][0].read_text())
     (budget,) = re.findall(r"(?m)^#define BUDGET (\d+)u$", (DRIVER / "litepulse_mmio.c").read_text())
-    (rate,) = re.findall(r"(?m)^#define INTERRUPTS_MAX\t+(\d+)$", (DRIVER / "litepulse_tty.c").read_text())
+    (rate,) = re.findall(r"(?m)^#define INTERRUPTS_MAX\t+(\d+)$", (DRIVER / "litepulse_tty_receive.c").read_text())
     pattern = r"Up to (\d+) received bytes .* at (\d+) MHz, .* costs (\d+) to (\d+) cycles .* are ([\d.]+) ms .* than (\d+) a second"
     said = re.search(pattern, text)
     assert said and [said[1], said[6]] == [budget, rate]
@@ -288,7 +288,7 @@ CALLED = "static inline void litepulse_new(int x)\n{\n\tfor (;;)\n\t\tx++;\n}\n\
         ),
         ("litepulse_time.c", "\n/**\n", "\n/* docs/none.md */\n/**\n", "refers to docs/none.md, which has no counterpart"),
         ("litepulse_time.c", "\n/**\n", "\n#ifdef LITEPULSE_ODD\n#endif\n/**\n", "nobody says when LITEPULSE_ODD is defined"),
-        ("litepulse_tty.c", "tty_driver->owner =", "tty_driver->other =", "assignments of tty_driver->owner in driver/"),
+        ("litepulse_tty_serial.c", "tty_driver->owner =", "tty_driver->other =", "assignments of tty_driver->owner in driver/"),
         ("litepulse_compat.h", "#endif /* LITEPULSE_COMPAT_H */", "typedef int odd;\n\n#endif", "cannot resolve 'typedef int odd;'"),
         ("litepulse_compat.h", "/* LITEPULSE_COMPAT_H */", "", None),
     ],
