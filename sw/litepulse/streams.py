@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The two record streams: decoding, the 48-bit tick extension and exact loss accounting. Pure, no device."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from litepulse.layout import KIND_NAME, MASK32, REASON_NAME, SOURCE_NAME, place, regs, unpack
@@ -144,6 +144,12 @@ def extend_tick(low48: int, now: int) -> int:
     """The latest 64-bit tick not after `now` with these low 48 bits (records are never 2⁴⁸ ticks old)."""
     tick = (now & ~((1 << 48) - 1)) | low48
     return tick if tick <= now else tick - (1 << 48)
+
+
+def newest_pulse(records: Iterable[Event | Lost]) -> Event | None:
+    """Of the pulses of a train that have left, the last one; None if there is none."""
+    pulses = [event for event in records if isinstance(event, Event) and event.source == "train" and event.kind == "tx"]
+    return pulses[-1] if pulses else None
 
 
 class EventStream:

@@ -8,7 +8,7 @@ A backend has a part for each thing that the core does. It knows no verb: what a
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
@@ -82,6 +82,11 @@ class Status:
         """What of 'train', 'responder', 'launches' starts by itself."""
         names = (("train", self.train_running), ("responder", self.responder_armed), ("launches", not self.queue_idle))
         return tuple(name for name, runs in names if runs)
+
+
+def mapped(launch: Launch, number: int) -> Launch:
+    """With the number that LAUNCH_PROFILE has on the board."""
+    return replace(launch, profile=number) if launch.profile == LAUNCH_PROFILE else launch
 
 
 def pin_levels(word: int, inputs: int) -> tuple[bool, ...]:

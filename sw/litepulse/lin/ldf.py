@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from litepulse.errors import BadInput, LitePulseError, lacking, shown
 from litepulse.lin.encodings import Ascii, Bcd, Converter, Logical, Physical, Signal
 from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE, representation
-from litepulse.units import hexadecimal
+from litepulse.units import counted, hexadecimal
 
 LARGEST_FILE = 4 << 20  # bytes
 LARGEST_EXPONENT = 30  # of a number
@@ -462,8 +462,7 @@ def _read_frames(network: Network, tables: dict[str, Any]) -> None:
         if not 1 <= length <= DATA_MAX:
             raise BadInput(f"{at(name)}{name} has {length} bytes; a frame has 1 to {DATA_MAX}")
         if number in (MASTER_REQUEST, SLAVE_RESPONSE) and length != DATA_MAX:
-            size = f"{length} byte{'s' if length > 1 else ''}"
-            raise BadInput(f"{at(name)}{name} has {size}; {hexadecimal(number)} has {DATA_MAX}")
+            raise BadInput(f"{at(name)}{name} has {counted(length, 'byte')}; {hexadecimal(number)} has {DATA_MAX}")
         network.frames[str(name)] = Unconditional(str(name), number, length, str(one["publisher"]), _placed(network, one, length))
     for one in _unique(_list(tables, "event_triggered_frames"), "the frame", names):
         for frame in one["frames"]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from litepulse.backends.bus.registers import ANSWER_TIMEOUT, Registers
 from litepulse.backends.bus.session import Session
+from litepulse.backends.interface import mapped
 from litepulse.errors import Refused, TransportError
 from litepulse.layout import regs
 from litepulse.line import Launch
@@ -21,7 +22,7 @@ class BusQueue:
     def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
         """See LaunchQueue; there must be room (Status.launch_free). Waits until all have arrived."""
         self._session.mine.add("launches")
-        entries = [(tick, tag, self._session.mapped(launch)) for tick, tag, launch in entries]
+        entries = [(tick, tag, mapped(launch, self._session.launch_profile)) for tick, tag, launch in entries]
         most = max(1, self._registers.bus.burst // 4)
         for start in range(0, len(entries), most):
             with self._registers.bus.hold():  # what is accepted is counted, so it must all be ours

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.bus.session import Session
-from litepulse.backends.interface import NO_LIN_SLAVE
+from litepulse.backends.interface import NO_LIN_SLAVE, mapped
 from litepulse.errors import Unsupported
 from litepulse.layout import CONFIG, TRIGGER, pack
 from litepulse.line import LinEntry, Response
@@ -20,7 +20,7 @@ class BusResponder:
         self._registers, self._session = registers, session
 
     def arm(self, response: Response) -> None:
-        trigger, launch = response.trigger, self._session.mapped(response.launch)
+        trigger, launch = response.trigger, mapped(response.launch, self._session.launch_profile)
         self._session.mine.add("responder")
         fields = {
             "trigger": TRIGGER[trigger.kind],

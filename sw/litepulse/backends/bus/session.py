@@ -12,7 +12,6 @@ from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.boottime import boottime
 from litepulse.errors import TransportError
 from litepulse.layout import CSRS, MASK32, TRAIN_COMMAND, pack, regs, unpack
-from litepulse.line import Launch
 
 _LATE_SECONDS = WATCHDOG_SECONDS - 0.1  # the two clocks differ by less
 
@@ -55,10 +54,6 @@ class Session:
             words = registers.config_words("resp_trigger", "resp_launch")
             found.append(reliance.of_responder(words, registers.identity.inputs))
         return found
-
-    def mapped(self, launch: Launch) -> Launch:
-        """With the number that its profile has in the core."""
-        return replace(launch, profile=self.launch_profile) if launch.profile == LAUNCH_PROFILE else launch
 
     def pledge(self, keep: bool = False, watched: bool = True) -> None:
         """What becomes of what runs when the board hears from no host for WATCHDOG_SECONDS: it stops, or goes on with `keep`.

@@ -9,12 +9,12 @@ from fractions import Fraction
 from litepulse.backends.bus.recorder import BusRecorder
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.bus.session import Session
-from litepulse.backends.interface import TrainChange, TrainSettings
+from litepulse.backends.interface import TrainChange, TrainSettings, mapped
 from litepulse.errors import Refused
 from litepulse.layout import CONFIG, MASK32, TRAIN_COMMAND, pack, unpack
 from litepulse.line import Launch
 from litepulse.measurement import period_from_words
-from litepulse.streams import Event
+from litepulse.streams import Event, newest_pulse
 from litepulse.units import Period
 
 _UNKNOWN = "reason 0"  # the record that had it was lost
@@ -31,7 +31,7 @@ class BusTrain:
     def start(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
         if not self._registers.read_status().train_running:  # else the core refuses ours
             self._session.mine.add("train")
-        launch, tick = self._session.mapped(launch), start or 0
+        launch, tick = mapped(launch, self._session.launch_profile), start or 0
         self._registers.configure(
             ("train_start_lo", tick & MASK32),
             ("train_start_hi", tick >> 32),
@@ -132,8 +132,8 @@ class BusTrain:
         with self._recorder.also("tx_train"), self._registers.bus.hold() if fast else contextlib.nullcontext():
             position = self._recorder.end()
             while time.monotonic() < end:
-                pulses = [event for event in self._recorder.since(position) if event.source == "train" and event.kind == "tx"]
-                if pulses:
-                    return pulses[-1].data, self._registers.now() - pulses[-1].tick
+                pulse = newest_pulse(self._recorder.since(position))
+                if pulse:
+                    return pulse.data, self._registers.now() - pulse.tick
                 self._recorder.wait(0.002)
         return None

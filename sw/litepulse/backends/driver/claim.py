@@ -5,7 +5,6 @@ import contextlib
 import errno
 import os
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 
 from litepulse.backends import driver_abi as abi
@@ -106,10 +105,6 @@ class Claim:
         if others:
             self.device.check_lin_device()  # what runs is its own then
         return others
-
-    def mapped(self, launch: Launch) -> Launch:
-        """With the number that its profile has in the driver."""
-        return replace(launch, profile=self.launch_profile) if launch.profile == LAUNCH_PROFILE else launch
 
     def length(self, launch: Launch) -> int:
         """Ticks on the line of one that is mapped."""

@@ -11,6 +11,7 @@ from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
 from litepulse.backends.driver.device import reason
 from litepulse.backends.driver.recorder import DriverRecorder
+from litepulse.backends.interface import mapped
 from litepulse.errors import LitePulseError, Refused
 from litepulse.layout import LAUNCH_KIND
 from litepulse.line import Launch
@@ -26,7 +27,7 @@ class DriverQueue:
     def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
         """See LaunchQueue. What is late already is refused like what turns out to be: by an event."""
         done, file, waiting = 0, self._claim.take(), self._claim.line_use.waiting
-        entries = [(tick, tag, self._claim.mapped(launch)) for tick, tag, launch in entries]
+        entries = [(tick, tag, mapped(launch, self._claim.launch_profile)) for tick, tag, launch in entries]
         while done < len(entries):
             records = b"".join(
                 abi.Launch(tick, launch.width, tag, LAUNCH_KIND[launch.kind], launch.profile, launch.data).pack()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
 from litepulse.backends.driver.device import LIN_ABI, refused
-from litepulse.backends.interface import NO_LIN_SLAVE
+from litepulse.backends.interface import NO_LIN_SLAVE, mapped
 from litepulse.errors import LitePulseError, Refused, Unsupported
 from litepulse.layout import LAUNCH_KIND, TRIGGER
 from litepulse.line import LinEntry, Response
@@ -34,7 +34,7 @@ class DriverResponder:
         self._claim, self._device = claim, claim.device
 
     def arm(self, response: Response) -> None:
-        trigger, launch = response.trigger, self._claim.mapped(response.launch)
+        trigger, launch = response.trigger, mapped(response.launch, self._claim.launch_profile)
         flags = (
             (abi.RESPONDER_RISE if trigger.rise else 0)
             | (abi.RESPONDER_FALL if trigger.fall else 0)

@@ -10,11 +10,11 @@ from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
 from litepulse.backends.driver.device import reason
 from litepulse.backends.driver.recorder import DriverRecorder
-from litepulse.backends.interface import TrainChange, TrainSettings
+from litepulse.backends.interface import TrainChange, TrainSettings, mapped
 from litepulse.errors import LitePulseError, Refused
 from litepulse.layout import LAUNCH_KIND, LAUNCH_KIND_NAME
 from litepulse.line import Launch
-from litepulse.streams import Event
+from litepulse.streams import Event, newest_pulse
 from litepulse.units import Period
 
 CHANGE_SECONDS = 5.0  # for which a change of a train is waited for
@@ -39,7 +39,7 @@ class DriverTrain:
         recorder.listeners.append(self._note)
 
     def start(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
-        launch = self._claim.mapped(launch)
+        launch = mapped(launch, self._claim.launch_profile)
         request = abi.Train(
             start or 0,
             period.whole,
@@ -123,9 +123,8 @@ class DriverTrain:
         end = time.monotonic() + CHANGE_SECONDS
         while time.monotonic() < end:
             self._recorder.drain()
-            new = self._recorder.events[self._known :]
-            pulses = [event for event in new if isinstance(event, Event) and event.source == "train" and event.kind == "tx"]
-            if pulses:
-                return pulses[-1].data, self._device.now() - pulses[-1].tick
+            pulse = newest_pulse(self._recorder.events[self._known :])
+            if pulse:
+                return pulse.data, self._device.now() - pulse.tick
             self._recorder.wait(0.02)
         return None
