@@ -16,7 +16,7 @@ from litex_soc import sim_soc
 from sim.cocotb_rig import ROOT, dies_with_us
 from sim.guest.console import Change, GuestError
 
-HZ = 2_000_000  # a clock that one core does with ease
+HZ = 1_000_000  # a clock that one core does with ease, a slow one beside a PC, too
 START_SECONDS = 20
 # What a signal of the VCD is called in the other rigs.
 PINS = {"tx": "tx", "rx": "rx", "de": "de", "tx_oe": "tx_oe", "irq": "irq", **{f"in{n}": f"aux{n}" for n in range(4)}}

@@ -19,7 +19,7 @@ KERNEL = "6.12"
 LINE_BAUD = 3_000_000  # what a USB serial adapter does at most
 LINES = {"unlimited": None, "3 Mbaud": LINE_BAUD}
 AIM_EVENTS, AIM_IDLE = 18_000, 0.01
-GAPS = (64, 80, 91, 100, 111, 125, 143, 167, 182, 200, 222, 250, 286, 333, 400)
+GAPS = (40, 45, 50, 55, 60, 64, 72, 80, 91, 100, 111, 125, 143, 167, 200)
 FLOOD_GAP = 32  # ticks: more events than any line carries; a train cannot make more
 EVENT_SECONDS, EVENT_TURNS = 2, 3
 BEHIND_NS = 50_000_000  # a reader may be behind so much at the end: what may be left in buffers is not sustained
@@ -223,11 +223,11 @@ simulated. The board's bus is slow, too: {HZ / 10**6:g} MHz, 24 on an iCEBreaker
 boards but the iCEBreaker do ([bridge.md](bridge.md#packed-answers))."""
 
 LIMITS = {
-    "events": """What limits: the board's FIFO (256 events, 16 of them not for edges) holds the events that an answer brings until a
+    "events": f"""What limits: the board's FIFO (256 events, 16 of them not for edges) holds the events that an answer brings until a
 later request frees them, and those that happen meanwhile. So it has to last for four requests, of which two are under way
 ([bridge.md](bridge.md#why-frames-wait)), and for as long as the guest or the adapter is late. An event is 6 bytes on the line
-and 49 cycles of the board's bus ([bridge.md](bridge.md#packed-answers)): at 2 MHz the bus carries 41,000 events a second, which
-is less than the line would.""",
+and 49 cycles of the board's bus ([bridge.md](bridge.md#packed-answers)): at {HZ // 10**6} MHz the bus carries {HZ // 49:,} events a second,
+which is less than the line would.""",
     "wakes": """What limits: a board on a cable cannot interrupt, it is asked `poll_us` (1000) after an answer that brought something,
 and backs off to every `idle_us` (10000) while none does. A delay is a round trip and what is left of that
 interval.""",
