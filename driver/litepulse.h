@@ -375,7 +375,7 @@ struct litepulse_clock {
  * @filter: FILTER as it was written last
  * @responder_listens: to bytes or breaks: the receiver is on for it
  * @unmoderated: number of those who wait for an answer
- * @moderation: what the transport was told last
+ * @moderation: what the transport was given last
  * @interrupts_max: so many interrupts a second are taken as they come, about. A transport that has
  *	none does not care. Read without the mutex, too
  * @receive_spare: received bytes for which the board has room when it interrupts
@@ -407,7 +407,7 @@ struct litepulse_line {
 };
 
 /**
- * struct litepulse_claim_state - who may launch, and what the board was told to do
+ * struct litepulse_claim_state - who may launch, and what the board was asked to do
  * @mutex: lets the claim's commands in one at a time
  * @claimant: who holds it; NULL: nobody
  * @profiles_set: those whose settings are known, but for the tty's; bit: number
@@ -493,7 +493,7 @@ struct litepulse_restart {
  *	sleeps the tty changes it with its bit rate
  *
  * @memory: bytes of FIFOs and rings of all files
- * @gone_sem: written: nobody is in a call any more, and whoever comes sees @gone
+ * @gone_sem: written: all calls have ended, and those that begin see @gone
  * @session: SESSION as the board had it last; litepulse.feed.lock
  * @break_mutex: breaks of tcsendbreak() come one after the other
  * @lin: for the driver in litepulse_lin.ko

@@ -419,13 +419,14 @@ static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, un
 	header.tick = litepulse_mmio_tick(mmio, kind->window);
 	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
 	count = min(header.ready, most);
-	/* Without a barrier for each word. */
-	__ioread32_copy(records, window + 4 * LITEPULSE_HEADER_WORDS, count * kind->words);
-	/* All of them are read before they are acknowledged. */
-	mb();
-	if (count)
+	if (count) {
+		/* Without a barrier for each word. */
+		__ioread32_copy(records, window + 4 * LITEPULSE_HEADER_WORDS, count * kind->words);
+		/* All of them are read before they are acknowledged. */
+		mb();
 		litex_write32(window + LITEPULSE_STREAM_ACK,
 			      FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, count));
+	}
 	stream->taken += count;
 	kind->hand_over(mmio->lp, &header, records, count);
 	return header.ready - count;

@@ -637,7 +637,7 @@ static void plain_events_are_put_as_usual(struct kunit *test)
 	prandom_seed_state(&random, 1);
 	for (i = 0; i < 4000; i++) {
 		bool room = ring->state.head - ring->state.tail < RING_PLACES;
-		u64 before = usual.next, was = plain.next;
+		u64 before = usual.next;
 		bool open_ended = usual.open_ended, is_plain;
 		unsigned int made, one;
 
@@ -649,9 +649,10 @@ static void plain_events_are_put_as_usual(struct kunit *test)
 			   records[0].kind != LITEPULSE_KIND_LOST && room;
 		one = litepulse_ring_take(&ring->ring, &selector, since, &plain, words, 1, &put);
 		KUNIT_ASSERT_EQ(test, (unsigned int)is_plain, one);
-		KUNIT_ASSERT_EQ(test, was + one, plain.next);
+		KUNIT_ASSERT_EQ(test, before + one, plain.next);
 		if (one && litepulse_record_select(&selector, &records[0], &data)) {
-			const struct litepulse_ring_event *event = &ring->events[at++ % RING_PLACES];
+			const struct litepulse_ring_event *event =
+				&ring->events[at++ % RING_PLACES];
 
 			KUNIT_ASSERT_EQ(test, 1u, put);
 			KUNIT_ASSERT_EQ(test, tick, event->tick);

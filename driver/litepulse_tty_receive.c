@@ -343,7 +343,7 @@ int litepulse_tty_receive_init(struct litepulse_tty *t)
 
 /* --- how many bytes an interrupt brings ------------------------------------------------------- */
 
-/* What the transport is told while the tty is open. */
+/* What the transport is given while the tty is open. */
 struct litepulse_moderation litepulse_tty_receive_moderation(struct litepulse_tty *t)
 {
 	struct litepulse_moderation wish = t->trigger;

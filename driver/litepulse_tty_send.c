@@ -126,7 +126,7 @@ static void litepulse_tty_send_act(struct litepulse_tty *t, struct litepulse_tty
 		if (step->refused)
 			step->error = 0;
 	}
-	/* What was told may be old: bytes may have followed since. */
+	/* The report may be old: bytes may have followed since. */
 	if (step->look && !step->error) {
 		step->error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 		step->idle = !step->error && status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;

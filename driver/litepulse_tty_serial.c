@@ -118,7 +118,7 @@ static int litepulse_tty_serial_ms_until(struct litepulse *lp, u64 tick)
 	error = litepulse_board_enter(lp);
 	if (error)
 		return error;
-	/* The ticks of a board that was reset begin anew. */
+	/* The ticks of a board that was reset count from 0 again. */
 	error = litepulse_board_check_session(lp) ?: litepulse_board_now(lp, &now);
 	litepulse_board_leave(lp);
 	if (error || now >= tick)
@@ -252,8 +252,8 @@ static int litepulse_tty_serial_set_rs485(struct tty_struct *tty, unsigned long 
 }
 
 /*
- * TIOCSSERIAL: the serial core asks the driver only if the caller is root, and tells it nothing of
- * ASYNC_LOW_LATENCY, which acts at once here, whoever sets it.
+ * TIOCSSERIAL: the serial core asks the driver only if the caller is root, and never passes it
+ * ASYNC_LOW_LATENCY, which acts at once here, also for other callers.
  */
 static int litepulse_tty_serial_set_serial(struct tty_struct *tty, struct serial_struct *serial)
 {
@@ -365,7 +365,7 @@ static int litepulse_tty_serial_ioctl(struct tty_struct *tty, unsigned int cmd, 
 
 /*
  * If the line is lent the port does not start. The serial core lets root open such a tty all the
- * same, without input and output: who opens this one is told instead.
+ * same, without input and output: opening this one fails instead.
  */
 static int litepulse_tty_serial_open(struct tty_struct *tty, struct file *file)
 {

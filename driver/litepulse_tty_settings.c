@@ -130,8 +130,8 @@ static int litepulse_tty_settings_put_profile(struct litepulse_tty *t, u32 forma
 }
 
 /*
- * Writing it makes the receiver begin anew: only if it is another one. setup.mutex is held. -EBUSY
- * if it is lent, or something uses it that a claim has kept.
+ * Written only if it is another one, because that restarts the receiver. setup.mutex is held.
+ * -EBUSY if it is lent, or something uses it that a claim has kept.
  */
 int litepulse_tty_settings_set_profile(struct litepulse_tty *t, u32 format, u64 period)
 {
@@ -167,7 +167,7 @@ static void litepulse_tty_settings_set_masks(struct uart_port *port, const struc
 		port->read_status_mask |= LITEPULSE_RX_PARITY | LITEPULSE_RX_FRAMING;
 	if (iflag & (IGNBRK | BRKINT | PARMRK))
 		port->read_status_mask |= LITEPULSE_RX_BREAK;
-	/* TTY_DRIVER_REAL_RAW: else what tells of an overrun would be read as a byte. */
+	/* TTY_DRIVER_REAL_RAW: else the report of an overrun would be read as a byte. */
 	if ((iflag & (BRKINT | PARMRK) && !(iflag & IGNBRK)) ||
 	    (iflag & INPCK && !(iflag & IGNPAR)))
 		port->read_status_mask |= LITEPULSE_TTY_RX_OVERRUN;
