@@ -548,7 +548,7 @@ def test_contradictions_are_said(name, old, new, note, tmp_path):
         ("mixed", "NewIs: 0x08, New", "NewIs: 0x08, Newt", "line {line}: there is no node Newt"),
         ("mixed", "NewIs: 0x08", "OldIs: 0x08", "line 34: the frame OldIs is described twice"),
         ("mixed", "FromNew: 8, 0x11, New", "FromNew: 8, 0x111, New", "line {line}: FromNew: initial value 273 is outside 0 to 255"),
-        ("mixed", "FromNew: 8, 0x11, New", "FromNew: 17, 0x11, New", "line {line}: FromNew: width 17 is outside 1 to 16"),
+        ("mixed", "FromNew: 8, 0x11, New", "FromNew: 65, 0x11, New", "line {line}: FromNew: width 65 is outside 1 to 64"),
         ("mixed", "FromNew: 8, 0x11, New", "FromNew: 8, 0x11, Newt", "line {line}: there is no node Newt"),
         ("mixed", "FromNew, 0;", "FromNewt, 0;", "line {line}: there is no signal FromNewt"),
         ("mixed", "ForOld, 3;", "ForOld, 9;", "line {line}: ToOld: ForOld at bit 9 is longer than the frame of 2 bytes"),
@@ -700,6 +700,20 @@ def test_values_are_read_back():
     assert lin.Description(file_of("bigendian")).decode("ToPump", bytes.fromhex("e71234")) == {"Mode": 9, "Speed": 0x1234}
     assert lin.Description(file_of("bigendian")).encode("ToPump", {"Speed": 0xABCD, "Mode": lin.Raw(1)}).hex() == "c7abcd"
     assert network.encode("ToHeater", {"Serial": b"\xde\xad\xbe\xef"}) == network.encode("ToHeater", {"Serial": [0xDE, 0xAD, 0xBE, 0xEF]})
+
+
+def test_a_long_number(tmp_path):
+    """More than 16 bits with one initial value: a number, although the standard has arrays only."""
+    file, text = tmp_path / "x.ldf", file_of("lin21").read_text()
+    array = "{0x01, 0x02, 0x03, 0x04}"
+    assert text.count(array) == 1
+    file.write_text(text.replace(array, "67305985"))
+    network, known = lin.Description(file), lin.Description(file_of("lin21"))
+    assert network.encode("ToHeater", {}) == known.encode("ToHeater", {})
+    for number in (0, 0xDEADBEEF):
+        data = network.encode("ToHeater", {"Serial": number})
+        assert data == known.encode("ToHeater", {"Serial": list(number.to_bytes(4, "little"))})
+        assert network.decode("ToHeater", data)["Serial"] == number
 
 
 # Mutations -------------------------------------------------------------------------------------------------------------------

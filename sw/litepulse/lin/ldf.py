@@ -21,7 +21,7 @@ from litepulse.units import counted, hexadecimal
 LARGEST_FILE = 4 << 20  # bytes
 LARGEST_EXPONENT = 30  # of a number
 LONGEST_SLOT = 3600  # seconds
-ONE_BYTE, SCALAR_BITS, ARRAY_BITS = 8, 16, 64
+ONE_BYTE, SIGNAL_BITS = 8, 64  # the standard's scalars end at 16 bits; files have longer ones
 Named = TypeVar("Named")
 
 # What ldfparser's grammar is too strict about: empty sections, frames without signals, forms of numbers and versions. Its strings take
@@ -402,11 +402,11 @@ def _read_signals(network: Network, tables: dict[str, Any]) -> None:
         array = hasattr(initial, "append")
         if array:
             values: list[int] = initial
-            if width != ONE_BYTE * len(values) or width > ARRAY_BITS:
+            if width != ONE_BYTE * len(values) or width > SIGNAL_BITS:
                 raise BadInput(f"{where}{name}: {len(values)} initial bytes do not fit {width} bits; an array has 8 to 64 in whole bytes")
             raw = int.from_bytes(bytes(_range(byte, 0, 255, where, f"{name}: initial byte") for byte in values), "little")
         else:
-            _range(width, 1, SCALAR_BITS, where, f"{name}: width")
+            _range(width, 1, SIGNAL_BITS, where, f"{name}: width")
             raw = _range(initial, 0, (1 << width) - 1, where, f"{name}: initial value")
         subscribers = tuple(str(node) for node in one["subscribers"])
         network.signals[str(name)] = Signal(str(name), width, raw, array, str(one["publisher"]), subscribers, big)
