@@ -102,6 +102,7 @@ def test_there_and_back(guest):
         "baud": 38400,
         "frames_checked": True,
         "latency_timer_ms": None,
+        "raised": [],
         "process": process,
         "already": False,
         "remark": None,
