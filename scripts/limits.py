@@ -333,7 +333,7 @@ def speed() -> list[Row]:
     page, b = "[benchmarks.md](benchmarks.md", "docs/benchmarks.md"
     linux = found(b, r"^\| edges read from the chardev[^|]*\| ([\d,]+) a second")
     loaded = found(b, r"^\| edges read from the chardev[^|]*\|[^|]*\| ([\d,]+) a second")
-    ring = found("docs/chardev.md", r"at 50 MHz it carries ([\d,]+) events a second to a program")
+    ring = found(b, r"^\| edges taken from the ring[^|]*\| ([\d,]+) a second")
     board = "a board at " + found(b, r"and the simulated board at (\d+ MHz)")
     tty = found(b, r"^\| bytes read from litepulse's tty[^|]*\| ([\d,]+) baud")
     return [
