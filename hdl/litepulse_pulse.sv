@@ -284,7 +284,7 @@ module litepulse_pulse #(
   );
 
   litepulse_report report (
-      .emit, .thread, .sum(operation.sum), .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted),
+      .emit, .thread, .sum(operation.result), .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted),
       .queue_result, .train_result, .ack(told_ack), .ev_req(req[1]), .ev_ack(ack[1]), .ev(sequencer_event)
   );
   litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
@@ -306,7 +306,7 @@ module litepulse_pulse #(
 
   litepulse_launch_memory #(.S(S)) launch_memory (
       .clk, .rst, .ren(mem_ren), .raddr(mem_raddr), .may_read, .interval, .few, .format,
-      .width_we, .width_data(operation.sum), .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data, .cfg_long(mem_long),
+      .width_we, .width_data(operation.result), .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data, .cfg_long(mem_long),
       .responder_width(resp_width), .queue_width, .train_width
   );
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What passes between the modules of the core, one type for each bundle of wires. Included and not a package: Icarus Verilog 11 takes no
-// type of a package at a port. For the same reason a module takes a bundle apart, and puts it together, by an assignment of its own.
+// type of a package at a port. It takes members of a bundle, but no variable index into one. A module that puts a bundle together does
+// so by a continuous assignment to each member: no tool would notice that two fields had changed places in a concatenation.
 // Ticks of a cycle are samples: a field *_off is one, 0 to S - 1.
 `ifndef LITEPULSE_TYPES_SVH
 `define LITEPULSE_TYPES_SVH
@@ -62,8 +63,8 @@ typedef struct packed {
   logic [2:0]  action;       // ACT_*
   logic [4:0]  argument;
   logic        taken;        // the instruction's condition held
-  logic [31:0] sum;          // its result
-  logic        zero;         // the result was 0 in the last cycle
+  logic [31:0] result;       // its sum
+  logic        zero;         // the sum was 0 in the last cycle
 } operation_t;
 
 // What became of the last launch of a thread of the sequencer, and when it was due.

@@ -30,3 +30,12 @@ class Bundle:
         for field, bits in self.fields.items():
             word = word << bits | self.values[field]
         self.port.value = word
+
+
+def members(port, name):
+    """{field: value} of an output of such a type."""
+    word, found = int(port.value), {}
+    for field, bits in reversed(fields(name).items()):
+        found[field] = word & (1 << bits) - 1
+        word >>= bits
+    return found
