@@ -12,6 +12,7 @@
 //   LARGE_RAM    Yosys' ram_style of the memories that a large single-port RAM can hold: received records, entries of the LIN slave.
 //                "huge" on a UP5K, whose block RAMs would not do (two SPRAMs, and one with LIN)
 //   START_CYCLE  the time after reset, in cycles: 0, but tests start it shortly before the tick count carries into its upper bits
+`include "litepulse_types.svh"
 module litepulse #(
     parameter int S = 1,
     parameter int INPUTS = 4,
@@ -113,24 +114,22 @@ module litepulse #(
 `endif
 
   // crossing: streams, bytes, launches, configuration
-  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_stop, cfg_done, cfg_err,
-                    fault_p, ev_gap, rx_gap, ev_lost_carries;
-  logic [127:0]     ev_wdata;
-  logic [63:0]      now_tick;
-  logic [15:0]      rx_wdata;
-  logic [1:0]       rx_wword;
+  ev_write_t        ev_write;
+  logic [EV_AW:0]   ev_free;
+  rx_write_t        rx_write;
   logic [RING_AW-1:0] rx_free;
-  logic [EV_AW:0]   ev_free, ev_nready;
-  logic [LQ_AW:0]   lq_nfree;
-  logic [RX_AW:0]   rx_nready, rx_nlimit;
-  logic [7:0]       txb_data, status_p;
-  logic [LQ_AW:0]   lq_avail;
-  logic [LQ_AW-1:0] lq_rptr;
-  logic [LQ_AW+1:0] lq_raddr;
-  logic [31:0]      lq_rdata, cfg_data, ev_lost, rx_nlost;
-  logic [5:0]       cfg_addr;
+  tx_head_t         tx_head;
+  logic             tx_pop;
+  lq_head_t         lq_head;
+  lq_read_t         lq_read;
+  cfg_request_t     cfg;
+  cfg_answer_t      cfg_answer;
+  pulse_state_t     state;
   // crossing, sys side
   logic [15:0]      ev_position, rx_position;
+  logic [EV_AW:0]   ev_nready;
+  logic [LQ_AW:0]   lq_nfree;
+  logic [RX_AW:0]   rx_nready, rx_nlimit;
   logic             turn, ev_arrived, ev_free_stb, ev_ren, rx_arrived, rx_free_stb, rx_ren, rx_word, tx_push, lq_we, lq_commit;
   logic [EV_AW:0]   ev_free_n;
   logic [RX_AW:0]   rx_free_n;
@@ -153,17 +152,11 @@ module litepulse #(
       .LIN_ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM), .START_CYCLE(START_CYCLE)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
-      .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost, .now_tick,
-      .ev_lost_carries,
-      .txb_valid, .txb_none, .txb_data, .txb_pop, .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
-      .cfg_req, .cfg_addr, .cfg_data, .cfg_stop, .cfg_done, .cfg_err, .status_p, .fault_p
+      .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state
   );
 
   litepulse_cdc #(.EV_AW(EV_AW), .RING_AW(RING_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
-      .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wword, .rx_wdata, .rx_free,
-      .txb_valid, .txb_none, .txb_data, .txb_pop,
-      .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_stop, .cfg_done, .cfg_err,
-      .now_tick, .ev_gap, .ev_lost, .ev_lost_carries, .rx_gap, .rx_nlost, .status_p, .fault_p,
+      .pulse_clk, .pulse_rst, .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state,
       .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
       .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
       .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,

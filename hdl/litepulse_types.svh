@@ -141,4 +141,72 @@ typedef struct packed {
   logic        break_own;
 } line_events_t;
 
+// What the pulse domain and litepulse_cdc tell each other. Where a width depends on a parameter it is the greatest; what a smaller core
+// does not use of it is constant.
+
+// A record for the ring of events, in any cycle in which there is room.
+typedef struct packed {
+  logic         valid;
+  logic [127:0] data;
+} ev_write_t;
+
+// A word of a received record; its four come in order.
+typedef struct packed {
+  logic         valid;
+  logic [1:0]   word;
+  logic [15:0]  data;
+} rx_write_t;
+
+// The byte to send next; it falls through, and stays until it is popped.
+typedef struct packed {
+  logic        valid;
+  logic        none;         // as far as known there is no other behind it
+  logic [7:0]  data;
+} tx_head_t;
+
+// Which word of the oldest launch is read, and that it makes room for the next one.
+typedef struct packed {
+  logic        en;
+  logic [1:0]  word;
+  logic        free;
+} lq_read_t;
+
+// The launches that wait.
+typedef struct packed {
+  logic [15:0] avail;        // their number
+  logic [31:0] data;         // the word that was read, the cycle after and held
+} lq_head_t;
+
+// A configuration word.
+typedef struct packed {
+  logic        valid;
+  logic [5:0]  addr;         // index of the word
+  logic [31:0] data;
+  logic        stop;         // it is the first or the last word of the watchdog
+} cfg_request_t;
+
+// The answer of litepulse_config to one.
+typedef struct packed {
+  logic        done;
+  logic        refused;      // while `done`
+} cfg_answer_t;
+
+// The pulse domain as the bus sees it: what a snapshot holds, levels of `status`, strobes.
+typedef struct packed {
+  logic [63:0] tick;
+  logic        ev_gap;       // else ev_lost counts as 0
+  logic [31:0] ev_lost;
+  logic        ev_lost_carries;  // ev_lost is none in this cycle; never in two in a row
+  logic        rx_gap;       // else rx_nlost counts as that of 0
+  logic [31:0] rx_nlost;     // complement
+  logic        rx_busy;      // also knows of records on their way to the ring
+  logic        line_busy;
+  logic        queue_idle;
+  logic        resp_armed;
+  logic        train_pending;
+  logic        train_running;
+  logic        tx_idle;
+  logic        fault;        // strobe
+} pulse_state_t;
+
 `endif

@@ -2,10 +2,12 @@
 """A port that is a bundle of wires, field by field: the layouts are those of hdl/litepulse_types.svh."""
 
 import re
+from functools import lru_cache
 
 from sim.cocotb_rig import hdl_dir
 
 
+@lru_cache(maxsize=None)
 def fields(name):
     """{field: bits} of a type, the highest first."""
     text = (hdl_dir() / "litepulse_types.svh").read_text()
@@ -33,9 +35,9 @@ class Bundle:
 
 
 def members(port, name):
-    """{field: value} of an output of such a type."""
-    word, found = int(port.value), {}
-    for field, bits in reversed(fields(name).items()):
-        found[field] = word & (1 << bits) - 1
-        word >>= bits
+    """{field: value} of an output of such a type; None if a bit of the field is unknown."""
+    levels, found, place = str(port.value), {}, 0
+    for field, bits in fields(name).items():
+        part = levels[place : place + bits]
+        found[field], place = int(part, 2) if set(part) <= {"0", "1"} else None, place + bits
     return found
