@@ -126,26 +126,21 @@ module litepulse #(
   cfg_answer_t      cfg_answer;
   pulse_state_t     state;
   // crossing, sys side
-  logic [15:0]      ev_position, rx_position;
-  logic [EV_AW:0]   ev_nready;
-  logic [LQ_AW:0]   lq_nfree;
-  logic [RX_AW:0]   rx_nready, rx_nlimit;
-  logic             turn, ev_arrived, ev_free_stb, ev_ren, rx_arrived, rx_free_stb, rx_ren, rx_word, tx_push, lq_we, lq_commit;
-  logic [EV_AW:0]   ev_free_n;
-  logic [RX_AW:0]   rx_free_n;
-  logic [EV_AW-1:0] ev_index;
-  logic [RX_AW-1:0] rx_index;
-  logic             rx_idle, rx_room, rx_take, rx_fetch;
-  logic [1:0]       rx_part;
-  logic [15:0]      rx_fetched;
-  logic [1:0]       ev_word, lq_word;
-  logic [31:0]      ev_rdata, rx_rdata, lq_wdata, cfg_held_data, snap_rdata;
-  logic [7:0]       tx_byte;
+  logic             turn, fault, stop_taken;
   logic [1:0]       stop;
-  logic             stop_taken;
-  logic             cfg_start, cfg_held_stop, cfg_busy, cfg_answered, cfg_refused, snap_start, snap_stream, snap_busy, snap_ren, fault;
-  logic [5:0]       cfg_held_addr;
-  logic [3:0]       snap_raddr;
+  ev_read_t         ev_read;
+  ev_records_t      ev_records;
+  rx_fetch_t        rx_fetch;
+  rx_fetched_t      rx_fetched;
+  rx_read_t         rx_read;
+  rx_records_t      rx_records;
+  tx_write_t        tx_write;
+  lq_write_t        lq_write;
+  logic [LQ_AW:0]   lq_nfree;
+  cfg_request_t     cfg_write;
+  cfg_state_t       cfg_state;
+  snap_request_t    snap_request;
+  snap_t            snap;
 
   litepulse_pulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
@@ -157,30 +152,23 @@ module litepulse #(
 
   litepulse_cdc #(.EV_AW(EV_AW), .RING_AW(RING_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
       .pulse_clk, .pulse_rst, .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state,
-      .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
-      .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
-      .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
-      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_held_stop, .cfg_busy, .cfg_answered, .cfg_refused,
-      .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata, .status, .fault
+      .sys_clk, .sys_rst, .turn, .ev_read, .ev_records, .rx_fetch, .rx_fetched, .tx_write, .tx_free, .lq_write, .lq_nfree,
+      .cfg_write, .cfg_state, .snap_request, .snap, .status, .fault
   );
 
   litepulse_receive_store #(.RX_AW(RX_AW), .LARGE_RAM(LARGE_RAM)) receive_store (
-      .clk(sys_clk), .rst(sys_rst), .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
-      .rx_nready, .rx_nlimit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata
+      .clk(sys_clk), .rst(sys_rst), .rx_fetch, .rx_fetched, .rx_read, .rx_records
   );
 
-  assign ev_ready = ~ev_nready;
-  assign rx_ready = ~rx_nready;
+  assign ev_ready = ~ev_records.nready[EV_AW:0];
+  assign rx_ready = ~rx_records.nready[RX_AW:0];
   assign lq_free  = ~lq_nfree;
 
   litepulse_window #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .TIMEOUT(BUS_TIMEOUT)) window (
       .clk(sys_clk), .rst(sys_rst), .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
       .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .stop, .stop_taken,
-      .turn, .ev_nready, .ev_position, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
-      .rx_nready, .rx_nlimit, .rx_position, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
-      .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
-      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_held_stop, .cfg_busy, .cfg_answered, .cfg_refused,
-      .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata
+      .turn, .ev_records, .ev_read, .rx_records, .rx_read, .tx_free, .tx_write, .lq_nfree, .lq_write, .cfg_write, .cfg_state,
+      .snap_request, .snap
   );
 
   litepulse_levels #(.S(S), .INPUTS(INPUTS)) pin_levels (.clk(sys_clk), .rx_i, .aux_i, .levels);
@@ -191,7 +179,8 @@ module litepulse #(
   );
 
   litepulse_irq #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .BASE(IRQ_UNIT), .STEP(IRQ_UNIT_STEP)) irq (
-      .clk(sys_clk), .rst(sys_rst), .ev_nready, .ev_arrived, .rx_nready, .rx_arrived, .tx_free, .lq_nfree, .tx_idle(status[0]), .fault,
+      .clk(sys_clk), .rst(sys_rst), .ev_nready(ev_records.nready[EV_AW:0]), .ev_arrived(ev_records.arrived),
+      .rx_nready(rx_records.nready[RX_AW:0]), .rx_arrived(rx_records.arrived), .tx_free, .lq_nfree, .tx_idle(status[0]), .fault,
       .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
       .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
   );

@@ -209,4 +209,90 @@ typedef struct packed {
   logic        fault;        // strobe
 } pulse_state_t;
 
+// What litepulse_window and litepulse_receive_store tell litepulse_cdc and each other, in `sys`. Likewise the greatest widths.
+
+// Reading of events: index 0 is the header's place, 1 the oldest record.
+typedef struct packed {
+  logic        free;         // strobe: the oldest `count` make room
+  logic [8:0]  count;
+  logic        en;
+  logic [7:0]  index;
+  logic [1:0]  word;
+} ev_read_t;
+
+// The events that can be read, up to index `ready`.
+typedef struct packed {
+  logic [8:0]  nready;       // complement
+  logic [15:0] position;     // how many have been freed
+  logic        arrived;      // strobe: there are more
+  logic [31:0] data;         // a cycle after `en`, held
+} ev_records_t;
+
+// Reading of received records: index 0 and 1 are the header's place, 2 the oldest record.
+typedef struct packed {
+  logic        free;         // strobe: the oldest `count` make room
+  logic [9:0]  count;
+  logic        en;
+  logic [8:0]  index;
+  logic        word;
+} rx_read_t;
+
+// The received records that can be read, below index `limit`.
+typedef struct packed {
+  logic [9:0]  nready;       // complements
+  logic [9:0]  nlimit;
+  logic [15:0] position;     // how many have been freed
+  logic        arrived;      // strobe: there is another
+  logic [31:0] data;         // a cycle after `en`, and only then
+} rx_records_t;
+
+// Moving of received records from the ring of litepulse_cdc to litepulse_receive_store.
+typedef struct packed {
+  logic        idle;         // nothing is being moved, nor was in the cycle before: `room` counts all records
+  logic        room;
+  logic        en;           // a word of the record that was taken last is fetched
+  logic [1:0]  part;
+} rx_fetch_t;
+
+// What comes of it.
+typedef struct packed {
+  logic        take;         // strobe: a record is taken
+  logic [15:0] data;         // a cycle after `en`, held
+} rx_fetched_t;
+
+// A byte to send.
+typedef struct packed {
+  logic        valid;
+  logic [7:0]  data;
+} tx_write_t;
+
+// A word of a launch, which goes straight into the next free slot; `commit` hands the slot over.
+typedef struct packed {
+  logic        en;
+  logic [1:0]  word;
+  logic [31:0] data;
+  logic        commit;
+} lq_write_t;
+
+// Where a configuration word is.
+typedef struct packed {
+  logic        busy;         // on its way
+  logic        answered;     // strobe: no longer
+  logic        refused;      // while `answered`
+} cfg_state_t;
+
+// Snapshots of a header: words 1 (lost), 2, 3 (tick) of a stream, 0 events, 1 receive. Words from address 8 on read 0.
+typedef struct packed {
+  logic        start;        // strobe
+  logic        stream;
+  logic        en;
+  logic [3:0]  addr;
+} snap_request_t;
+
+// What comes of them.
+typedef struct packed {
+  logic        busy;         // one is being taken
+  logic [31:0] data;         // a cycle after `en`, held
+} snap_t;
+
 `endif

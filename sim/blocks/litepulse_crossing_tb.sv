@@ -57,55 +57,24 @@ module litepulse_crossing_tb #(
     output logic                irq_drained,
     output logic                irq_fault
 );
-  logic turn;
+  logic turn, fault, stop_taken;
   wire [1:0] stop = 2'd0;  // no watchdog
-  wire stop_taken;
-  logic [EV_AW:0] ev_nready;
-  logic [RX_AW:0] rx_nready;
-  logic [RX_AW:0] rx_nlimit;
-  assign ev_ready = ~ev_nready;
-  assign rx_ready = ~rx_nready;
+  ev_read_t ev_read;
+  ev_records_t ev_records;
+  rx_fetch_t rx_fetch;
+  rx_fetched_t rx_fetched;
+  rx_read_t rx_read;
+  rx_records_t rx_records;
+  tx_write_t tx_write;
+  lq_write_t lq_write;
   logic [LQ_AW:0] lq_nfree;
-  assign lq_free = ~lq_nfree;
-  logic [15:0] ev_position;
-  logic ev_arrived;
-  logic ev_free_stb;
-  logic [EV_AW:0] ev_free_n;
-  logic ev_ren;
-  logic [EV_AW-1:0] ev_index;
-  logic [1:0] ev_word;
-  logic [31:0] ev_rdata;
-  logic [15:0] rx_position;
-  logic rx_arrived;
-  logic rx_free_stb;
-  logic [RX_AW:0] rx_free_n;
-  logic rx_ren;
-  logic [RX_AW-1:0] rx_index;
-  logic rx_word;
-  logic [31:0] rx_rdata;
-  logic rx_idle, rx_room, rx_take, rx_fetch;
-  logic [1:0] rx_part;
-  logic [15:0] rx_fetched;
-  logic tx_push;
-  logic [7:0] tx_byte;
-  logic lq_we;
-  logic [1:0] lq_word;
-  logic [31:0] lq_wdata;
-  logic lq_commit;
-  logic cfg_start;
-  logic [5:0] cfg_held_addr;
-  logic [31:0] cfg_held_data;
-  logic cfg_held_stop;
-  logic cfg_busy;
-  logic cfg_answered;
-  logic cfg_refused;
-  logic snap_start;
-  logic snap_stream;
-  logic snap_busy;
-  logic snap_ren;
-  logic [3:0] snap_raddr;
-  logic [31:0] snap_rdata;
-  logic fault;
+  cfg_request_t cfg_write;
+  cfg_state_t cfg_state;
+  snap_request_t snap_request;
+  snap_t snap;
+  assign ev_ready = ~ev_records.nready[EV_AW:0];
+  assign rx_ready = ~rx_records.nready[RX_AW:0];
+  assign lq_free  = ~lq_nfree;
 
   litepulse_cdc #(
       .EV_AW  (EV_AW),
@@ -142,6 +111,10 @@ module litepulse_crossing_tb #(
   ) irq (
       .clk(sys_clk),
       .rst(sys_rst),
+      .ev_nready(ev_records.nready[EV_AW:0]),
+      .ev_arrived(ev_records.arrived),
+      .rx_nready(rx_records.nready[RX_AW:0]),
+      .rx_arrived(rx_records.arrived),
       .tx_idle(status[0]),
       .*
   );
