@@ -113,34 +113,41 @@ module litepulse #(
   endgenerate
 `endif
 
-  // crossing: streams, bytes, launches, configuration
-  ev_write_t        ev_write;
-  logic [EV_AW:0]   ev_free;
-  rx_write_t        rx_write;
-  logic [RING_AW-1:0] rx_free;
-  tx_head_t         tx_head;
-  logic             tx_pop;
-  lq_head_t         lq_head;
-  lq_read_t         lq_read;
-  cfg_request_t     cfg;
-  cfg_answer_t      cfg_answer;
-  pulse_state_t     state;
-  // crossing, sys side
-  logic             turn, fault, stop_taken;
-  logic [1:0]       stop;
-  ev_read_t         ev_read;
-  ev_records_t      ev_records;
-  rx_fetch_t        rx_fetch;
-  rx_fetched_t      rx_fetched;
-  rx_read_t         rx_read;
-  rx_records_t      rx_records;
-  tx_write_t        tx_write;
-  lq_write_t        lq_write;
-  logic [LQ_AW:0]   lq_nfree;
-  cfg_request_t     cfg_write;
-  cfg_state_t       cfg_state;
-  snap_request_t    snap_request;
-  snap_t            snap;
+  // crossing: what goes to it, what comes from it; the pulse domain, then `sys`
+  ev_write_t      ev_write;      logic [EV_AW:0]     ev_free;
+  rx_write_t      rx_write;      logic [RING_AW-1:0] rx_free;
+  logic           tx_pop;        tx_head_t           tx_head;
+  lq_read_t       lq_read;       lq_head_t           lq_head;
+  cfg_answer_t    cfg_answer;    cfg_request_t       cfg;
+  pulse_state_t   state;
+  ev_read_t       ev_read;       ev_records_t        ev_records;
+  rx_fetch_t      rx_fetch;      rx_fetched_t        rx_fetched;
+  tx_write_t      tx_write;
+  lq_write_t      lq_write;      logic [LQ_AW:0]     lq_nfree;
+  cfg_request_t   cfg_write;     cfg_state_t         cfg_state;
+  snap_request_t  snap_request;  snap_t              snap;
+  logic           turn, fault;
+  // window
+  rx_read_t       rx_read;       rx_records_t        rx_records;
+  bus_request_t   bus;           bus_answer_t        bus_answer;
+  window_counts_t counts;
+  logic [1:0]     stop;          logic               stop_taken;
+
+  // the core's own ports stay single ones, for users of Verilog
+  assign bus.stb         = bus_stb;
+  assign bus.we          = bus_we;
+  assign bus.adr         = bus_adr;
+  assign bus.dat_w       = bus_dat_w;
+  assign bus_ack         = bus_answer.ack;
+  assign bus_dat_r       = bus_answer.dat_r;
+  assign launch_accepted = counts.launch_accepted;
+  assign launch_refused  = counts.launch_refused;
+  assign tx_dropped      = counts.tx_dropped;
+  assign config_applied  = counts.config_applied;
+  assign config_refused  = counts.config_refused;
+  assign ev_ready        = ~ev_records.nready[EV_AW:0];
+  assign rx_ready        = ~rx_records.nready[RX_AW:0];
+  assign lq_free         = ~lq_nfree;
 
   litepulse_pulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
@@ -160,13 +167,8 @@ module litepulse #(
       .clk(sys_clk), .rst(sys_rst), .rx_fetch, .rx_fetched, .rx_read, .rx_records
   );
 
-  assign ev_ready = ~ev_records.nready[EV_AW:0];
-  assign rx_ready = ~rx_records.nready[RX_AW:0];
-  assign lq_free  = ~lq_nfree;
-
   litepulse_window #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .TIMEOUT(BUS_TIMEOUT)) window (
-      .clk(sys_clk), .rst(sys_rst), .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
-      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .stop, .stop_taken,
+      .clk(sys_clk), .rst(sys_rst), .bus, .bus_answer, .counts, .stop, .stop_taken,
       .turn, .ev_records, .ev_read, .rx_records, .rx_read, .tx_free, .tx_write, .lq_nfree, .lq_write, .cfg_write, .cfg_state,
       .snap_request, .snap
   );

@@ -141,8 +141,8 @@ typedef struct packed {
   logic        break_own;
 } line_events_t;
 
-// What the pulse domain and litepulse_cdc tell each other. Where a width depends on a parameter it is the greatest; what a smaller core
-// does not use of it is constant.
+// Between the pulse domain and litepulse_cdc. Where a width depends on a parameter the type has the greatest one, since no type depends on
+// a module's parameters; in a smaller core the upper bits are constant.
 
 // A record for the ring of events, in any cycle in which there is room.
 typedef struct packed {
@@ -164,20 +164,20 @@ typedef struct packed {
   logic [7:0]  data;
 } tx_head_t;
 
-// Which word of the oldest launch is read, and that it makes room for the next one.
+// Reading of the oldest launch.
 typedef struct packed {
-  logic        en;
+  logic        en;           // a word of it is read
   logic [1:0]  word;
-  logic        free;
+  logic        free;         // strobe: it makes room for another
 } lq_read_t;
 
 // The launches that wait.
 typedef struct packed {
   logic [15:0] avail;        // their number
-  logic [31:0] data;         // the word that was read, the cycle after and held
+  logic [31:0] data;         // the word that was read, a cycle after `en`, held
 } lq_head_t;
 
-// A configuration word.
+// A configuration word. litepulse_window gives it with a strobe, the pulse domain gets it until it has been answered.
 typedef struct packed {
   logic        valid;
   logic [5:0]  addr;         // index of the word
@@ -185,7 +185,7 @@ typedef struct packed {
   logic        stop;         // it is the first or the last word of the watchdog
 } cfg_request_t;
 
-// The answer of litepulse_config to one.
+// The answer of litepulse_config.
 typedef struct packed {
   logic        done;
   logic        refused;      // while `done`
@@ -209,7 +209,7 @@ typedef struct packed {
   logic        fault;        // strobe
 } pulse_state_t;
 
-// What litepulse_window and litepulse_receive_store tell litepulse_cdc and each other, in `sys`. Likewise the greatest widths.
+// Between litepulse_cdc, litepulse_receive_store and litepulse_window, in `sys`. Widths as above.
 
 // Reading of events: index 0 is the header's place, 1 the oldest record.
 typedef struct packed {
@@ -254,7 +254,7 @@ typedef struct packed {
   logic [1:0]  part;
 } rx_fetch_t;
 
-// What comes of it.
+// The ring's answer.
 typedef struct packed {
   logic        take;         // strobe: a record is taken
   logic [15:0] data;         // a cycle after `en`, held
@@ -274,14 +274,14 @@ typedef struct packed {
   logic        commit;
 } lq_write_t;
 
-// Where a configuration word is.
+// What has become of the last configuration word.
 typedef struct packed {
   logic        busy;         // on its way
   logic        answered;     // strobe: no longer
   logic        refused;      // while `answered`
 } cfg_state_t;
 
-// Snapshots of a header: words 1 (lost), 2, 3 (tick) of a stream, 0 events, 1 receive. Words from address 8 on read 0.
+// Snapshots for the headers: words 1 (lost), 2, 3 (tick) of each stream, 0 events, 1 receive. Words from address 8 on read 0.
 typedef struct packed {
   logic        start;        // strobe
   logic        stream;
@@ -289,10 +289,33 @@ typedef struct packed {
   logic [3:0]  addr;
 } snap_request_t;
 
-// What comes of them.
+// The snapshots' state and data.
 typedef struct packed {
   logic        busy;         // one is being taken
   logic [31:0] data;         // a cycle after `en`, held
 } snap_t;
+
+// An access of the bus to the window; it is held until it has been answered.
+typedef struct packed {
+  logic        stb;
+  logic        we;
+  logic [14:2] adr;
+  logic [31:0] dat_w;
+} bus_request_t;
+
+// Its answer.
+typedef struct packed {
+  logic        ack;          // one cycle
+  logic [31:0] dat_r;
+} bus_answer_t;
+
+// What litepulse_window counts for the registers, modulo 2^8 and 2^16.
+typedef struct packed {
+  logic [7:0]  launch_accepted;
+  logic [7:0]  launch_refused;
+  logic [15:0] tx_dropped;
+  logic [7:0]  config_applied;
+  logic [7:0]  config_refused;
+} window_counts_t;
 
 `endif

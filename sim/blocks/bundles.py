@@ -12,8 +12,11 @@ def fields(name):
     """{field: bits} of a type, the highest first."""
     text = (hdl_dir() / "litepulse_types.svh").read_text()
     body = re.search(rf"typedef struct packed \{{([^}}]*)\}} {name};", text)[1]
-    found = re.findall(r"(?m)^\s*(logic(?: +\[(\d+):0\])?|\w+) +(\w+);", body)
-    return {field: int(high or 0) + 1 if kind.startswith("logic") else sum(fields(kind).values()) for kind, high, field in found}
+    found = re.findall(r"(?m)^\s*(logic(?: +\[(\d+):(\d+)\])?|\w+) +(\w+);", body)
+    return {
+        field: int(high or 0) - int(low or 0) + 1 if kind.startswith("logic") else sum(fields(kind).values())
+        for kind, high, low, field in found
+    }
 
 
 class Bundle:

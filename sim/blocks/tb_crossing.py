@@ -97,10 +97,6 @@ class Crossing:
         dut = self.dut
         for name in (
             "tx_pop",
-            "bus_stb",
-            "bus_we",
-            "bus_adr",
-            "bus_dat_w",
             "irq_ev_level",
             "irq_rx_level",
             "irq_ev_age",
@@ -115,8 +111,9 @@ class Crossing:
             getattr(dut, name).value = 0
         self.ev_write, self.rx_write = Bundle(dut.ev_write, "ev_write_t"), Bundle(dut.rx_write, "rx_write_t")
         self.lq_read, self.cfg_answer = Bundle(dut.lq_read, "lq_read_t"), Bundle(dut.cfg_answer, "cfg_answer_t")
-        self.pulse_state = Bundle(dut.state, "pulse_state_t")
+        self.pulse_state, self.bus = Bundle(dut.state, "pulse_state_t"), Bundle(dut.bus, "bus_request_t")
         self.rest()
+        self.bus()
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
         cocotb.start_soon(Clock(dut.pulse_clk, PULSE_PERIOD, unit="ps").start(start_high=False))
@@ -135,7 +132,7 @@ class Crossing:
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
         self.rest()
-        dut.bus_stb.value = 0
+        self.bus(stb=0)
         await Timer(4 * max(PULSE_PERIOD, SYS_PERIOD), unit="ps")
         order = [(dut.pulse_rst, dut.pulse_clk), (dut.sys_rst, dut.sys_clk)]
         rng.shuffle(order)
@@ -313,7 +310,7 @@ class Crossing:
                         assert not status & RX_BUSY, "busy with nothing on its way"
             for name, timeline in self.answered.items():
                 least = timeline.at(time - SYS_DELAY)
-                newer = (int(getattr(dut, name).value) - self.counters[name] - least) % 256
+                newer = (self.counts()[name] - self.counters[name] - least) % 256
                 assert newer <= timeline.count - least, name
             if int(dut.irq_fault.value):
                 self.told.append(time)
@@ -333,27 +330,31 @@ class Crossing:
     async def access(self, address, data=None, done=lambda: None):
         """One access from falling edge to falling edge; returns what was read. `done` is called when it has been done."""
         dut = self.dut
-        dut.bus_stb.value = 1
-        dut.bus_we.value = data is not None
-        dut.bus_adr.value = address >> 2
-        dut.bus_dat_w.value = self.rng.getrandbits(32) if data is None else data
+        self.bus(stb=1, we=int(data is not None), adr=address >> 2, dat_w=self.rng.getrandbits(32) if data is None else data)
         waits = 0
         while True:
             await FallingEdge(dut.sys_clk)
             waits += 1
-            ended = bool(int(dut.bus_ack.value))
+            ended = bool(self.answer()["ack"])
             self.acted = ended and data is not None
             if ended:
                 done()
                 break
             assert waits <= 300, "the bus hangs"
-        result = int(dut.bus_dat_r.value)
+        result = self.answer()["dat_r"]
         self.waits = waits
         await FallingEdge(dut.sys_clk)
-        assert not int(dut.bus_ack.value), "acknowledged twice"
-        dut.bus_stb.value = 0
-        dut.bus_we.value = 0
+        assert not self.answer()["ack"], "acknowledged twice"
+        self.bus(stb=0, we=0)
         return result
+
+    def answer(self):
+        """What the window answers to the bus."""
+        return members(self.dut.bus_answer, "bus_answer_t")
+
+    def counts(self):
+        """What the window has counted."""
+        return members(self.dut.counts, "window_counts_t")
 
     async def pause(self, cycles=1):
         for _ in range(cycles):
@@ -435,13 +436,13 @@ class Crossing:
         # more room may come until it is looked at
         fits = int(dut.tx_free.value) >= n
         may_fit = DEPTH["TX"] + 1 - (self.tx.put.count - self.tx.taken.count) >= n
-        before = int(dut.tx_dropped.value)
+        before = self.counts()["tx_dropped"]
         self.sending = n
 
         def sent():
             nonlocal may_fit
             may_fit = may_fit or DEPTH["TX"] + 1 - (self.tx.put.count - self.tx.taken.count) >= n
-            dropped = (int(dut.tx_dropped.value) - before) % 0x10000
+            dropped = (self.counts()["tx_dropped"] - before) % 0x10000
             assert dropped in ([0] if fits else [0, n] if may_fit else [n])
             self.counters["tx_dropped"] += dropped
             for byte in data[: n - dropped]:
@@ -566,7 +567,7 @@ class Crossing:
             self.counters[name] += timeline.count
             self.answered[name] = Timeline()
         for name, value in self.counters.items():
-            assert int(getattr(self.dut, name).value) == value % COUNTER.get(name, 1 << 8), name
+            assert self.counts()[name] == value % COUNTER.get(name, 1 << 8), name
         for depth, name in ((DEPTH["EV"], "ev_free"), (RING, "rx_free"), (DEPTH["LQ"], "lq_free"), (DEPTH["TX"], "tx_free")):
             assert int(getattr(self.dut, name).value) == depth, name
         assert int(self.dut.status.value) == 0xEF
@@ -646,7 +647,7 @@ async def reset_in_the_middle(dut):
         await bench.reset()
         await FallingEdge(dut.sys_clk)
         for name in bench.counters:
-            assert int(getattr(dut, name).value) == 0
+            assert bench.counts()[name] == 0
         assert int(dut.lq_free.value) == DEPTH["LQ"] and int(dut.tx_free.value) == DEPTH["TX"]
         for _ in range(30):
             await bench.anything()
@@ -687,9 +688,9 @@ async def pulse_side_silent(dut):
         bench.counters["config_refused"] += 1
 
     for _ in range(2):
-        refused = int(dut.config_refused.value)
+        refused = bench.counts()["config_refused"]
         await bench.access(REGION["config"] + 4, 0x12345678, given_up)
-        assert 256 <= bench.waits <= 258 and int(dut.config_refused.value) == refused + 1
+        assert 256 <= bench.waits <= 258 and bench.counts()["config_refused"] == refused + 1
         assert await bench.access(REGION["config"] + 4 * held[0][0]) == 0 and 256 <= bench.waits <= 258
         await bench.header("events")
     assert list(bench.config) == held
