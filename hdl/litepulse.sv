@@ -12,6 +12,7 @@
 //   LARGE_RAM    Yosys' ram_style of the memories that a large single-port RAM can hold: received records, entries of the LIN slave.
 //                "huge" on a UP5K, whose block RAMs would not do (two SPRAMs, and one with LIN)
 //   START_CYCLE  the time after reset, in cycles: 0, but tests start it shortly before the tick count carries into its upper bits
+`include "litepulse_types.svh"
 module litepulse #(
     parameter int S = 1,
     parameter int INPUTS = 4,
@@ -112,82 +113,64 @@ module litepulse #(
   endgenerate
 `endif
 
-  // crossing: streams, bytes, launches, configuration
-  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_stop, cfg_done, cfg_err,
-                    fault_p, ev_gap, rx_gap, ev_lost_carries;
-  logic [127:0]     ev_wdata;
-  logic [63:0]      now_tick;
-  logic [15:0]      rx_wdata;
-  logic [1:0]       rx_wword;
-  logic [RING_AW-1:0] rx_free;
-  logic [EV_AW:0]   ev_free, ev_nready;
-  logic [LQ_AW:0]   lq_nfree;
-  logic [RX_AW:0]   rx_nready, rx_nlimit;
-  logic [7:0]       txb_data, status_p;
-  logic [LQ_AW:0]   lq_avail;
-  logic [LQ_AW-1:0] lq_rptr;
-  logic [LQ_AW+1:0] lq_raddr;
-  logic [31:0]      lq_rdata, cfg_data, ev_lost, rx_nlost;
-  logic [5:0]       cfg_addr;
-  // crossing, sys side
-  logic [15:0]      ev_position, rx_position;
-  logic             turn, ev_arrived, ev_free_stb, ev_ren, rx_arrived, rx_free_stb, rx_ren, rx_word, tx_push, lq_we, lq_commit;
-  logic [EV_AW:0]   ev_free_n;
-  logic [RX_AW:0]   rx_free_n;
-  logic [EV_AW-1:0] ev_index;
-  logic [RX_AW-1:0] rx_index;
-  logic             rx_idle, rx_room, rx_take, rx_fetch;
-  logic [1:0]       rx_part;
-  logic [15:0]      rx_fetched;
-  logic [1:0]       ev_word, lq_word;
-  logic [31:0]      ev_rdata, rx_rdata, lq_wdata, cfg_held_data, snap_rdata;
-  logic [7:0]       tx_byte;
-  logic [1:0]       stop;
-  logic             stop_taken;
-  logic             cfg_start, cfg_held_stop, cfg_busy, cfg_answered, cfg_refused, snap_start, snap_stream, snap_busy, snap_ren, fault;
-  logic [5:0]       cfg_held_addr;
-  logic [3:0]       snap_raddr;
+  // crossing: what goes to it, what comes from it; the pulse domain, then `sys`
+  ev_write_t      ev_write;      logic [EV_AW:0]     ev_free;
+  rx_write_t      rx_write;      logic [RING_AW-1:0] rx_free;
+  logic           tx_pop;        tx_head_t           tx_head;
+  lq_read_t       lq_read;       lq_head_t           lq_head;
+  cfg_answer_t    cfg_answer;    cfg_request_t       cfg;
+  pulse_state_t   state;
+  ev_read_t       ev_read;       ev_records_t        ev_records;
+  rx_fetch_t      rx_fetch;      rx_fetched_t        rx_fetched;
+  tx_write_t      tx_write;
+  lq_write_t      lq_write;      logic [LQ_AW:0]     lq_nfree;
+  cfg_request_t   cfg_write;     cfg_state_t         cfg_state;
+  snap_request_t  snap_request;  snap_t              snap;
+  logic           turn, fault;
+  // window
+  rx_read_t       rx_read;       rx_records_t        rx_records;
+  bus_request_t   bus;           bus_answer_t        bus_answer;
+  window_counts_t counts;
+  logic [1:0]     stop;          logic               stop_taken;
+
+  // the core's own ports stay single ones, for users of Verilog
+  assign bus.stb         = bus_stb;
+  assign bus.we          = bus_we;
+  assign bus.adr         = bus_adr;
+  assign bus.dat_w       = bus_dat_w;
+  assign bus_ack         = bus_answer.ack;
+  assign bus_dat_r       = bus_answer.dat_r;
+  assign launch_accepted = counts.launch_accepted;
+  assign launch_refused  = counts.launch_refused;
+  assign tx_dropped      = counts.tx_dropped;
+  assign config_applied  = counts.config_applied;
+  assign config_refused  = counts.config_refused;
+  assign ev_ready        = ~ev_records.nready[EV_AW:0];
+  assign rx_ready        = ~rx_records.nready[RX_AW:0];
+  assign lq_free         = ~lq_nfree;
 
   litepulse_pulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
       .LIN_ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM), .START_CYCLE(START_CYCLE)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
-      .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost, .now_tick,
-      .ev_lost_carries,
-      .txb_valid, .txb_none, .txb_data, .txb_pop, .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
-      .cfg_req, .cfg_addr, .cfg_data, .cfg_stop, .cfg_done, .cfg_err, .status_p, .fault_p
+      .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state
   );
 
   litepulse_cdc #(.EV_AW(EV_AW), .RING_AW(RING_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
-      .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wword, .rx_wdata, .rx_free,
-      .txb_valid, .txb_none, .txb_data, .txb_pop,
-      .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_stop, .cfg_done, .cfg_err,
-      .now_tick, .ev_gap, .ev_lost, .ev_lost_carries, .rx_gap, .rx_nlost, .status_p, .fault_p,
-      .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
-      .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
-      .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
-      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_held_stop, .cfg_busy, .cfg_answered, .cfg_refused,
-      .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata, .status, .fault
+      .pulse_clk, .pulse_rst, .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state,
+      .sys_clk, .sys_rst, .turn, .ev_read, .ev_records, .rx_fetch, .rx_fetched, .tx_write, .tx_free, .lq_write, .lq_nfree,
+      .cfg_write, .cfg_state, .snap_request, .snap, .status, .fault
   );
 
   litepulse_receive_store #(.RX_AW(RX_AW), .LARGE_RAM(LARGE_RAM)) receive_store (
-      .clk(sys_clk), .rst(sys_rst), .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
-      .rx_nready, .rx_nlimit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata
+      .clk(sys_clk), .rst(sys_rst), .rx_fetch, .rx_fetched, .rx_read, .rx_records
   );
 
-  assign ev_ready = ~ev_nready;
-  assign rx_ready = ~rx_nready;
-  assign lq_free  = ~lq_nfree;
-
   litepulse_window #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .TIMEOUT(BUS_TIMEOUT)) window (
-      .clk(sys_clk), .rst(sys_rst), .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
-      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .stop, .stop_taken,
-      .turn, .ev_nready, .ev_position, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
-      .rx_nready, .rx_nlimit, .rx_position, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
-      .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
-      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_held_stop, .cfg_busy, .cfg_answered, .cfg_refused,
-      .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata
+      .clk(sys_clk), .rst(sys_rst), .bus, .bus_answer, .counts, .stop, .stop_taken,
+      .turn, .ev_records, .ev_read, .rx_records, .rx_read, .tx_free, .tx_write, .lq_nfree, .lq_write, .cfg_write, .cfg_state,
+      .snap_request, .snap
   );
 
   litepulse_levels #(.S(S), .INPUTS(INPUTS)) pin_levels (.clk(sys_clk), .rx_i, .aux_i, .levels);
@@ -198,7 +181,8 @@ module litepulse #(
   );
 
   litepulse_irq #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .BASE(IRQ_UNIT), .STEP(IRQ_UNIT_STEP)) irq (
-      .clk(sys_clk), .rst(sys_rst), .ev_nready, .ev_arrived, .rx_nready, .rx_arrived, .tx_free, .lq_nfree, .tx_idle(status[0]), .fault,
+      .clk(sys_clk), .rst(sys_rst), .ev_nready(ev_records.nready[EV_AW:0]), .ev_arrived(ev_records.arrived),
+      .rx_nready(rx_records.nready[RX_AW:0]), .rx_arrived(rx_records.arrived), .tx_free, .lq_nfree, .tx_idle(status[0]), .fault,
       .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
       .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
   );

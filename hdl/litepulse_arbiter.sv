@@ -71,15 +71,17 @@ module litepulse_arbiter #(
   assign width_short = {train_width.brief, queue_width.brief, responder_width.brief};
   assign width_low   = {train_width.low[$clog2(S)+1:0], queue_width.low[$clog2(S)+1:0], responder_width.low[$clog2(S)+1:0]};
 
-  logic         free_next, free_rest, line_settled, line_active;
-  logic [2:0]   free_off;
-  assign {free_next, free_off, free_rest, line_settled, line_active} = line;
-
   logic         start_ends1, start_ends2, start_invert;
   logic [1:0]   start_kind;
   logic [2:0]   start_off, start_ends_off;
   logic [7:0]   start_data;
-  assign launch = {start_off, start_kind, start_data, start_invert, start_ends1, start_ends2, start_ends_off};
+  assign launch.off      = start_off;
+  assign launch.kind     = start_kind;
+  assign launch.data     = start_data;
+  assign launch.invert   = start_invert;
+  assign launch.ends1    = start_ends1;
+  assign launch.ends2    = start_ends2;
+  assign launch.ends_off = start_ends_off;
 
   logic         go;
   logic [1:0]   who, who_next, kind_next;
@@ -100,17 +102,17 @@ module litepulse_arbiter #(
     if (S == 1) begin : gen_one  // the same, where nothing ends within its cycle, with fewer levels of logic
       logic go_timed, be_free;
       logic unused;
-      assign unused = &{1'b0, off, free_off, free_from, width_short, width_low};
+      assign unused = &{1'b0, off, line.free_off, free_from, width_short, width_low};
       always @* begin
-        grant[0]   = due[0] && free_next;
-        grant[1]   = due[1] && !due[0] && free_next;
-        grant[2]   = due[2] && !due[1] && !due[0] && free_next;
-        refuse[0]  = due[0] && !free_next;
-        refuse[1]  = due[1] && (due[0] || !free_next);
-        refuse[2]  = due[2] && (due[1] || due[0] || !free_next);
-        go_timed   = due != 3'd0 && free_next;
-        be_free    = due == 3'd0 && free_rest && !start;  // a byte waits a cycle behind a pulse of one cycle
-        hold_free  = due == 3'd0 && free_next;
+        grant[0]   = due[0] && line.free_next;
+        grant[1]   = due[1] && !due[0] && line.free_next;
+        grant[2]   = due[2] && !due[1] && !due[0] && line.free_next;
+        refuse[0]  = due[0] && !line.free_next;
+        refuse[1]  = due[1] && (due[0] || !line.free_next);
+        refuse[2]  = due[2] && (due[1] || due[0] || !line.free_next);
+        go_timed   = due != 3'd0 && line.free_next;
+        be_free    = due == 3'd0 && line.free_rest && !start;  // a byte waits a cycle behind a pulse of one cycle
+        hold_free  = due == 3'd0 && line.free_next;
         may_go     = may_be_due != 3'd0;
         who_next   = due[0] ? 2'd0 : due[1] ? 2'd1 : due[2] ? 2'd2 : 2'd3;
         raddr      = due[0] ? wanted[2:0] : due[1] ? wanted[5:3] : due[2] ? wanted[8:6] : 3'd0;
@@ -135,7 +137,7 @@ module litepulse_arbiter #(
       localparam int SL = $clog2(S);
       localparam int WB = SL + 2;
       logic unused;
-      assign unused = &{1'b0, free_rest, free_next, free_off, wanted[8], wanted[5], wanted[2]};   // those are `kind`
+      assign unused = &{1'b0, line.free_rest, line.free_next, line.free_off, wanted[8], wanted[5], wanted[2]};   // those are `kind`
 
       // `width <= limit` as a table of few bits: a comparison becomes a carry chain, which takes longer.
       function automatic logic at_most(input logic [WB-1:0] width, input int limit);
@@ -300,12 +302,12 @@ module litepulse_arbiter #(
   endgenerate
 
   // only on a line that is wholly free, and behind whatever is due
-  assign hold_next   = break_stays && !hold_start && !line_active && hold_free;
+  assign hold_next   = break_stays && !hold_start && !line.active && hold_free;
   assign start_timed = start && who != 2'd3;
   assign be_started  = start && who == 2'd3;
 
   always @* begin
-    may_read = may_go || (be_asks && !break_hold && !line_settled);
+    may_read = may_go || (be_asks && !break_hold && !line.settled);
     // only now; a profile's polarity as it was when the memory was read
     case (who)
       2'd0:    {start_invert, start_data} = {inverts[0], data[7:0]};

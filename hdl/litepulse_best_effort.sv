@@ -62,7 +62,12 @@ module litepulse_best_effort #(
 
   logic [31:0] ev_data;
   logic [7:0]  ev_lo;
-  assign ev = {ev_data, litepulse_map_pkg::KIND_TX, litepulse_map_pkg::SRC_TTY, 8'd0, ev_lo, 3'd0};
+  assign ev.data   = ev_data;
+  assign ev.kind   = litepulse_map_pkg::KIND_TX;
+  assign ev.source = litepulse_map_pkg::SRC_TTY;
+  assign ev.flags  = 8'd0;
+  assign ev.lo     = ev_lo;
+  assign ev.off    = 3'd0;
 
   localparam int P = (KE > 4) ? KE : 4;
 

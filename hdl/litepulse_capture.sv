@@ -25,7 +25,9 @@ module litepulse_capture #(
     input  logic                    clk,
     input  logic                    rst,
     input  logic [(INPUTS+1)*S-1:0] samples,      // channel c, sample s at c*S + s
-    input  capture_settings_t       settings,
+    // verilator lint_off UNUSEDSIGNAL
+    input  capture_settings_t       settings,     // F is filt_len
+    // verilator lint_on UNUSEDSIGNAL
     // the line as the receiver sees it, by filtering so many cycles late; what it will be in the next cycle (S > 1 only)
     output logic [S-1:0]            cond_line,
     output logic [S-1:0]            cond_next,
@@ -37,25 +39,15 @@ module litepulse_capture #(
   localparam int C = INPUTS + 1;
   localparam int SL = $clog2(S);
   localparam int RW = (S == 1) ? 6 : 7;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [15:0]    rise_en, fall_en, filt_en;
-  logic           filt_new;
-  // verilator lint_on UNUSEDSIGNAL
-  logic           filt_len_new;
-  logic [5:0]     filt_len;     // F in samples
-  assign {rise_en, fall_en, filt_en, filt_len, filt_new, filt_len_new} = settings;
+  // Icarus takes no variable index into a member
+  logic [C-1:0]   rise_en, fall_en, filt_en;
+  assign rise_en = settings.rise_en[C-1:0];
+  assign fall_en = settings.fall_en[C-1:0];
+  assign filt_en = settings.filt_en[C-1:0];
 
-  logic           edge_a, edge_f;
-  logic [15:0]    edge_changed, edge_level, edge_group;
   logic [6:0]     edge_delay;
-  assign edges = {edge_a, edge_f, edge_changed, edge_level, edge_group, edge_delay};
-
-  logic [3:0]     sel_channel;
-  logic           sel_enable, sel_rise, sel_fall, sel_edge, sel_filtered, sel_is_line, line_filtered;
+  logic           sel_edge, sel_filtered, sel_is_line;
   logic [2:0]     sel_off;
-  logic [6:0]     filt_delay;   // of the filtered edges of this cycle
-  assign {sel_channel, sel_enable, sel_rise, sel_fall} = edge_choice;
-  assign chosen_edge = {sel_edge, sel_off, sel_filtered, sel_is_line, line_filtered, filt_delay};
 
   // level after reset: the line rests at 1
   localparam logic [C-1:0] REST = {1'b1, {INPUTS{1'b0}}};
@@ -69,8 +61,8 @@ module litepulse_capture #(
 
   always_ff @(posedge clk) begin
     if (settled) begin
-      group <= filt_en[C-1:0];
-      delay <= ({1'b0, filt_len} + ((S > 1) ? 7'(S - 2) : {7{filt_len != 6'd0}})) >> SL;
+      group <= filt_en;
+      delay <= ({1'b0, settings.filt_len} + ((S > 1) ? 7'(S - 2) : {7{settings.filt_len != 6'd0}})) >> SL;
     end
     line_delay <= delay & {7{group[INPUTS]}};
     if (rst) begin
@@ -81,15 +73,15 @@ module litepulse_capture #(
   generate
     if (S == 1) begin : gen_settle
       assign settled = 1'b1;
-      assign anew = {C{rst || filt_len_new}} | (filt_en[C-1:0] ^ group);
+      assign anew = {C{rst || settings.filt_len_new}} | (filt_en ^ group);
     end else begin : gen_settle
       logic [1:0] came;       // words of the last cycles
       logic       len_came;   // filt_len has changed and is not yet taken over
-      assign settled = came == 2'b10 && !filt_new;
-      assign anew = {C{rst}} | (filt_en[C-1:0] ^ group) | (group & {C{filt_len_new || len_came}});
+      assign settled = came == 2'b10 && !settings.filt_new;
+      assign anew = {C{rst}} | (filt_en ^ group) | (group & {C{settings.filt_len_new || len_came}});
       always_ff @(posedge clk) begin
-        came <= {came[0], filt_new} & {2{!rst}};
-        len_came <= (filt_len_new || len_came) && !settled && !rst;
+        came <= {came[0], settings.filt_new} & {2{!rst}};
+        len_came <= (settings.filt_len_new || len_came) && !settled && !rst;
       end
     end
   endgenerate
@@ -101,8 +93,8 @@ module litepulse_capture #(
   logic [C*S-1:0] level_next;
   // verilator lint_on UNUSEDSIGNAL
   always_ff @(posedge clk) begin
-    for (int s = 0; s <= S; s++) few[s] <= filt_len[5:SL+1] == '0 && filt_len[SL:0] <= (SL + 1)'(s);
-    for (int s = 0; s < S; s++) need[6*s +: 6] <= (filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0;
+    for (int s = 0; s <= S; s++) few[s] <= settings.filt_len[5:SL+1] == '0 && settings.filt_len[SL:0] <= (SL + 1)'(s);
+    for (int s = 0; s < S; s++) need[6*s +: 6] <= (settings.filt_len > 6'(s)) ? settings.filt_len - 6'(s) : 6'd0;
   end
 
   genvar c;
@@ -114,7 +106,7 @@ module litepulse_capture #(
         logic       level_was, ripe, differs, counts, more, no_filter;
         logic [5:0] left, less;
         assign x = samples[c +: 1];
-        assign no_filter = !filt_en[c] || filt_len[5:1] == 5'd0;   // what is shown from the next cycle on
+        assign no_filter = !filt_en[c] || settings.filt_len[5:1] == 5'd0;   // what is shown from the next cycle on
         assign level[c] = ripe ? x[0] : level_was;
         assign level_next[c] = 1'b0;
         assign prior[c] = level_was;
@@ -123,7 +115,7 @@ module litepulse_capture #(
         assign {more, less} = {1'b0, left} + {1'b0, {6{differs}}};
         always_ff @(posedge clk) begin
           level_was <= level[c];
-          left <= counts ? less : filt_len - 6'd2;
+          left <= counts ? less : settings.filt_len - 6'd2;
           ripe <= counts ? !more : no_filter;
           if (rst) begin
             level_was <= REST[c];
@@ -211,7 +203,7 @@ module litepulse_capture #(
           older <= accepted;
           conditioned <= level_next[c*S +: S];
           last <= conditioned[S-1];
-          if (settled) shift <= (filt_en[c] && filt_len != 6'd0) ? SL'(1) - filt_len[SL-1:0] : '0;
+          if (settled) shift <= (filt_en[c] && settings.filt_len != 6'd0) ? SL'(1) - settings.filt_len[SL-1:0] : '0;
           if (rst) begin
             shift <= '0;
             older <= {S{REST[c]}};
@@ -251,20 +243,20 @@ module litepulse_capture #(
     sel_off = 3'd0;
     for (int s = S - 1; s >= 0; s--) begin
       // what is known late is the level
-      if (sel_level[s] ? sel_rise && !(s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])
-          : sel_fall && (s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])) begin
+      if (sel_level[s] ? edge_choice.rise && !(s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])
+          : edge_choice.fall && (s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])) begin
         flip = 1'b1;
         sel_off = 3'(s);
       end
     end
-    sel_edge = flip && sel_enable;
+    sel_edge = flip && edge_choice.enable;
   end
   always_ff @(posedge clk) begin
-    for (int i = 0; i < C; i++) is_sel[i] <= sel_channel == 4'(i);
-    sel_is_line <= sel_channel == 4'(INPUTS);
+    for (int i = 0; i < C; i++) is_sel[i] <= edge_choice.channel == 4'(i);
+    sel_is_line <= edge_choice.channel == 4'(INPUTS);
     sel_filtered <= 1'b0;
     for (int i = 0; i < C; i++) begin   // of what the next cycle shows
-      if (sel_channel == 4'(i) && (settled ? filt_en[i] : group[i])) sel_filtered <= 1'b1;
+      if (edge_choice.channel == 4'(i) && (settled ? filt_en[i] : group[i])) sel_filtered <= 1'b1;
     end
     changed <= enabled;
     group_was <= group;
@@ -273,21 +265,26 @@ module litepulse_capture #(
   end
   generate
     if (S == 1) begin : gen_level
-      assign edge_level = 16'(prior);    // it is the last cycle's
+      assign edges.level = 16'(prior);    // it is the last cycle's
     end else begin : gen_level
       logic [C*S-1:0] level_was;
       always_ff @(posedge clk) begin
         level_was <= level;
         if (rst) for (int i = 0; i < C; i++) level_was[i*S +: S] <= {S{REST[i]}};
       end
-      assign edge_level = 16'(level_was);
+      assign edges.level = 16'(level_was);
     end
   endgenerate
 
-  assign edge_changed = 16'(changed);
-  assign edge_group = 16'(group_was);
-  assign edge_a = |(changed & ~filtered);
-  assign edge_f = |(changed & filtered);
-  assign filt_delay = delay;
-  assign line_filtered = group[INPUTS];
+  assign edges.plain    = |(changed & ~filtered);
+  assign edges.filtered = |(changed & filtered);
+  assign edges.changed  = 16'(changed);
+  assign edges.group    = 16'(group_was);
+  assign edges.delay    = edge_delay;
+  assign chosen_edge.found         = sel_edge;
+  assign chosen_edge.off           = sel_off;
+  assign chosen_edge.filtered      = sel_filtered;
+  assign chosen_edge.is_line       = sel_is_line;
+  assign chosen_edge.line_filtered = group[INPUTS];
+  assign chosen_edge.delay         = delay;
 endmodule

@@ -8,6 +8,12 @@
 // cycle of a turn in which nothing is done. So there is one deed a turn; only bytes are pushed one after the other. The turn then runs
 // out: it always takes TURN cycles.
 //
+//   cycle   of a turn of sys
+//     0     `turn` rises: the bus may do one thing, or push up to four bytes in as many cycles
+//   0 to 4  `pass`, in the first cycle in which it does nothing: what pulse did counts, answers are given, and `turn` falls behind it
+//     5     `sys_pass`: the turn ends. 2 to 3 pulse cycles later pulse has its own, which lasts one cycle (`pulse_take`): what sys did
+//           counts there, and what pulse has done meanwhile is handed over. 2 to 3 sys cycles later the next turn of sys begins
+//
 // Rings: events pulse to sys (read by index from the oldest, freed n at a time), transmit bytes and launches sys to pulse. Pulse may
 // write and free every cycle, but a byte to send is fetched once a turn. The other side learns of it with the next turn: a turn of
 // sys lasts TURN = 6 cycles; what sys did is seen within TURN sys and 3 pulse cycles, what pulse did within 2*(TURN + 3) sys and
@@ -24,6 +30,7 @@
 // Latency: RAM reads one cycle. From the start of a configuration word to its answer at most 3*(TURN + 3) sys + 9 pulse cycles plus
 // what the core takes; a snapshot takes 3 pulse cycles, 5 across a wrap of the low half of the tick, and 1 more if ev_lost carries.
 //   EV_AW, RING_AW, TX_AW, LQ_AW  log2 of the depths (events, received records in the ring, bytes to send, launches)
+`include "litepulse_types.svh"
 module litepulse_cdc #(
     parameter int EV_AW = 8,
     parameter int RING_AW = 6,
@@ -33,94 +40,42 @@ module litepulse_cdc #(
     input  logic             pulse_clk,
     input  logic             pulse_rst,
     // streams: *_free counts this side's writes at once
-    input  logic             ev_wr,
-    input  logic [127:0]     ev_wdata,
+    input  ev_write_t        ev_write,
     output logic [EV_AW:0]   ev_free,
-    // received records: four words in order. rx_free counts a record from its last word on. It is one less than there are places,
-    // because the record taken last may still be being read
-    input  logic             rx_wr,
-    input  logic [1:0]       rx_wword,
-    input  logic [15:0]      rx_wdata,
+    // received records: rx_free counts one from its last word on. It is one less than there are places, because the record taken last may
+    // still be being read
+    input  rx_write_t        rx_write,
     output logic [RING_AW-1:0] rx_free,
-    // bytes to send, one at a time falls through; none: as far as known there is no other behind it
-    output logic             txb_valid,
-    output logic             txb_none,
-    output logic [7:0]       txb_data,
-    input  logic             txb_pop,
-    // launches: lq_rdata is valid the cycle after lq_ren and held
-    output logic [LQ_AW:0]   lq_avail,
-    output logic [LQ_AW-1:0] lq_rptr,
-    input  logic [LQ_AW+1:0] lq_raddr,
-    input  logic             lq_ren,
-    output logic [31:0]      lq_rdata,
-    input  logic             lq_free1,
-    // configuration: held until cfg_done
-    output logic             cfg_req,
-    output logic [5:0]       cfg_addr,
-    output logic [31:0]      cfg_data,
-    output logic             cfg_stop,
-    input  logic             cfg_done,
-    input  logic             cfg_err,
-    // sampled for a snapshot
-    input  logic [63:0]      now_tick,
-    input  logic             ev_gap,        // else ev_lost counts as 0
-    input  logic [31:0]      ev_lost,
-    input  logic             ev_lost_carries,  // ev_lost is none in this cycle; never in two in a row
-    input  logic             rx_gap,        // else rx_nlost counts as that of 0
-    input  logic [31:0]      rx_nlost,      // complement
-    // verilator lint_off UNUSEDSIGNAL
-    input  logic [7:0]       status_p,      // as `status`; bit 4 is made in sys, bit 7 also knows of records on their way
-    // verilator lint_on UNUSEDSIGNAL
-    input  logic             fault_p,
+    // bytes to send, launches
+    output tx_head_t         tx_head,
+    input  logic             tx_pop,
+    output lq_head_t         lq_head,
+    input  lq_read_t         lq_read,
+    // configuration: held until it is done
+    output cfg_request_t     cfg,
+    input  cfg_answer_t      cfg_answer,
+    input  pulse_state_t     state,
 
     input  logic             sys_clk,
     input  logic             sys_rst,
     output logic             turn,
-    // events: index 0 is the header's place, 1 the oldest record; data a cycle after ev_ren, held. Records can be read up to
-    // ev_index = ev_ready (a complement)
-    output logic [EV_AW:0]   ev_nready,
-    output logic [15:0]      ev_position,
-    output logic             ev_arrived,
-    input  logic             ev_free_stb,
-    input  logic [EV_AW:0]   ev_free_n,
-    input  logic             ev_ren,
-    input  logic [EV_AW-1:0] ev_index,
-    input  logic [1:0]       ev_word,
-    output logic [31:0]      ev_rdata,
-    // received records, for litepulse_receive_store: in a cycle with rx_take a record is taken. From the next cycle on, until another
-    // one is taken, its words can be fetched; each comes a cycle later
-    input  logic             rx_idle,    // nothing is being moved; not so again in the turn in which a record was taken
-    input  logic             rx_room,
-    output logic             rx_take,
-    input  logic             rx_fetch,
-    input  logic [1:0]       rx_part,
-    output logic [15:0]      rx_fetched,
-    // bytes to send: push only while tx_free is not 0 (and it is our turn, as with all that follows)
+    // `turn` allows all of the requests below but reads, and words of a launch
+    input  ev_read_t         ev_read,
+    output ev_records_t      ev_records,
+    // received records: in a turn in which one was taken rx_fetch.idle does not rise again
+    input  rx_fetch_t        rx_fetch,
+    output rx_fetched_t      rx_fetched,
+    // bytes to send: only while tx_free is not 0; launches: only while lq_nfree, a complement, is not that of 0
+    input  tx_write_t        tx_write,
     output logic [TX_AW:0]   tx_free,
-    input  logic             tx_push,
-    input  logic [7:0]       tx_byte,
-    // launches: words go straight into the next free slot (at any time), commit (only while lq_free is not 0) hands it over
-    output logic [LQ_AW:0]   lq_nfree,   // complement
-    input  logic             lq_we,
-    input  logic [1:0]       lq_word,
-    input  logic [31:0]      lq_wdata,
-    input  logic             lq_commit,
-    // configuration: address and data are held from two cycles after start until busy falls; answered is one cycle, then
-    input  logic             cfg_start,
-    input  logic [5:0]       cfg_held_addr,
-    input  logic [31:0]      cfg_held_data,
-    input  logic             cfg_held_stop,
-    output logic             cfg_busy,
-    output logic             cfg_answered,
-    output logic             cfg_refused,
-    // header snapshot: words 1 (lost), 2, 3 (tick) of stream snap_stream (0 events, 1 receive); start only while not busy.
-    // Words from address 8 on read 0
-    input  logic             snap_start,
-    input  logic             snap_stream,
-    output logic             snap_busy,
-    input  logic             snap_ren,
-    input  logic [3:0]       snap_raddr,
-    output logic [31:0]      snap_rdata,
+    input  lq_write_t        lq_write,
+    output logic [LQ_AW:0]   lq_nfree,
+    // configuration: address and data are held from two cycles after `valid`, which is a strobe here, until `busy` falls
+    input  cfg_request_t     cfg_write,
+    output cfg_state_t       cfg_state,
+    // snapshots: start only while not busy
+    input  snap_request_t    snap_request,
+    output snap_t            snap,
     // levels as in docs/core.md; tx_idle, queue_idle and rx_busy also know of what is still on its way
     output logic [7:0]       status,
     output logic             fault
@@ -156,8 +111,9 @@ module litepulse_cdc #(
   // own names: registers of this side; *_h: pulse's as handed over; *_v: the other side's as last seen. Some are stored or sent as
   // complements (n*): an iCE40 subtraction costs a cell per bit more than an addition, a complement is free in front of a register.
 
-  logic [EV_AW:0] ev_wptr, ev_nwptr_h, ev_oldest, ev_noldest_v;
-  logic [LQ_AW:0] lq_wptr, lq_rptr_full, lq_nrptr_h;
+  logic [EV_AW:0] ev_wptr, ev_nwptr_h, ev_oldest, ev_noldest_v, ev_nready;
+  logic [15:0] ev_position;
+  logic [LQ_AW:0] lq_wptr, lq_rptr, lq_nrptr_h;
   logic [6:0] levels, levels_h, levels_v;
   logic ev_new, ev_new_h, fault_new, fault_h;
   logic rx_some, rx_some_h, rx_flag, rx_flag_v;
@@ -166,7 +122,7 @@ module litepulse_cdc #(
   logic tx_fetch, tx_taken_h, lq_flag, lq_flag_v;
   logic pulse_take, done, pass;
 
-  assign done = tx_push || lq_commit || ev_free_stb || cfg_start || snap_start;
+  assign done = tx_write.valid || lq_write.commit || ev_read.free || cfg_write.valid || snap_request.start;
   assign pass = turn && !done;
 
   // a turn takes as long whatever is done in it, so that no bus traffic shifts what crosses later
@@ -189,7 +145,7 @@ module litepulse_cdc #(
   ) swap (
       .pulse_clk,
       .pulse_rst,
-      .pulse_word({~ev_wptr, ~lq_rptr_full, levels, tx_fetch, ev_new, rx_some, fault_new, cfg_ack, snap_ack}),
+      .pulse_word({~ev_wptr, ~lq_rptr, levels, tx_fetch, ev_new, rx_some, fault_new, cfg_ack, snap_ack}),
       .pulse_take,
       .sys_clk,
       .sys_rst,
@@ -212,13 +168,13 @@ module litepulse_cdc #(
       .SUB(2)
   ) ev_ram (
       .wr_clk (pulse_clk),
-      .wr_en  (ev_wr),
+      .wr_en  (ev_write.valid),
       .wr_addr(ev_wptr[EV_AW-1:0]),
-      .wr_data(ev_wdata),
+      .wr_data(ev_write.data),
       .rd_clk (sys_clk),
-      .rd_en  (ev_ren),
-      .rd_addr({ev_position[EV_AW-1:0] + ev_index, ev_word}),
-      .rd_data(ev_rdata)
+      .rd_en  (ev_read.en),
+      .rd_addr({ev_position[EV_AW-1:0] + ev_read.index[EV_AW-1:0], ev_read.word}),
+      .rd_data(ev_records.data)
 `ifdef FORMAL
       ,
       .f_addr ({f_ev_n[EV_AW-1:0], f_ev_w}),
@@ -230,15 +186,15 @@ module litepulse_cdc #(
   // complement: of depth - (wptr + wr - oldest).
   logic ev_carry;
   logic [EV_AW:0] ev_nfree, ev_nfree_next;
-  assign {ev_nfree_next, ev_carry} = {ev_noldest_v ^ EV_DEPTH, 1'b1} + {ev_wptr, ev_wr};
+  assign {ev_nfree_next, ev_carry} = {ev_noldest_v ^ EV_DEPTH, 1'b1} + {ev_wptr, ev_write.valid};
   assign ev_free = ~ev_nfree;
 
   always_ff @(posedge pulse_clk) begin
-    if (ev_wr) ev_wptr <= ev_wptr + 1'b1;
+    if (ev_write.valid) ev_wptr <= ev_wptr + 1'b1;
     if (pulse_take) ev_noldest_v <= ~ev_oldest;
     ev_nfree <= ev_nfree_next;
-    if (pulse_take || ev_wr) ev_new <= ev_wr;
-    if (pulse_take || fault_p) fault_new <= fault_p;
+    if (pulse_take || ev_write.valid) ev_new <= ev_write.valid;
+    if (pulse_take || state.fault) fault_new <= state.fault;
     if (pulse_rst) begin
       ev_wptr      <= EV_FIRST_NUMBER;
       ev_noldest_v <= ~EV_FIRST_NUMBER;
@@ -249,9 +205,11 @@ module litepulse_cdc #(
   end
 
   assign ev_oldest = ev_position[EV_AW:0] + EV_FIRST_NUMBER;
+  assign ev_records.position = ev_position;
+  assign ev_records.nready   = {{(8 - EV_AW) {1'b1}}, ev_nready};
 
   always_ff @(posedge sys_clk) begin
-    if (ev_free_stb) ev_position <= ev_position + 16'(ev_free_n);
+    if (ev_read.free) ev_position <= ev_position + 16'(ev_read.count[EV_AW:0]);
     if (pass) ev_nready <= ev_nwptr_h + ev_position[EV_AW:0] + EV_FIRST_NUMBER;
     if (sys_rst) begin
       ev_position <= '0;
@@ -264,23 +222,23 @@ module litepulse_cdc #(
   // as it is still being read: it is the one place that pulse does not count.
   logic [RING_AW-1:0] rx_waddr, rx_raddr;
   logic rx_came, rx_written;
-  assign rx_written = rx_wr && rx_wword == 2'd3;
+  assign rx_written = rx_write.valid && rx_write.word == 2'd3;
   assign rx_came    = pulse_take && rx_flag != rx_flag_v;
   assign rx_some    = rx_free[RING_AW-1:1] != '1 || (!rx_free[0] && !rx_came);
-  assign rx_take    = sys_turn && rx_some_h && rx_idle && rx_room;
+  assign rx_fetched.take = sys_turn && rx_some_h && rx_fetch.idle && rx_fetch.room;
 
   litepulse_ram #(
       .AW(RING_AW + 2),
       .W (16)
   ) rx_ram (
       .wr_clk (pulse_clk),
-      .wr_en  (rx_wr),
-      .wr_addr({rx_waddr, rx_wword}),
-      .wr_data(rx_wdata),
+      .wr_en  (rx_write.valid),
+      .wr_addr({rx_waddr, rx_write.word}),
+      .wr_data(rx_write.data),
       .rd_clk (sys_clk),
-      .rd_en  (rx_fetch),
-      .rd_addr({rx_raddr, rx_part}),
-      .rd_data(rx_fetched)
+      .rd_en  (rx_fetch.en),
+      .rd_addr({rx_raddr, rx_fetch.part}),
+      .rd_data(rx_fetched.data)
 `ifdef FORMAL
       ,
       .f_addr ({f_rx_n[RING_AW-1:0], f_rx_w}),
@@ -301,7 +259,7 @@ module litepulse_cdc #(
   end
 
   always_ff @(posedge sys_clk) begin
-    if (rx_take) begin
+    if (rx_fetched.take) begin
       rx_raddr <= rx_raddr + 1'b1;
       rx_flag  <= !rx_flag;
     end
@@ -314,22 +272,24 @@ module litepulse_cdc #(
   // Bytes to send: the oldest one waits in the RAM's output register. As one is fetched in a turn at most, neither side needs the
   // other's pointer: sys counts the room, and pulse is told whether anything is left.
   logic [TX_AW-1:0] tx_wptr, tx_rptr;
-  logic tx_some;
+  logic tx_some, txb_valid, txb_none;
   assign tx_some  = !tx_free[TX_AW];
   assign tx_fetch = pulse_take && tx_some && !txb_valid;
+  assign tx_head.valid = txb_valid;
+  assign tx_head.none  = txb_none;
 
   litepulse_ram #(
       .AW(TX_AW),
       .W (8)
   ) tx_ram (
       .wr_clk (sys_clk),
-      .wr_en  (tx_push),
+      .wr_en  (tx_write.valid),
       .wr_addr(tx_wptr),
-      .wr_data(tx_byte),
+      .wr_data(tx_write.data),
       .rd_clk (pulse_clk),
       .rd_en  (tx_fetch),
       .rd_addr(tx_rptr),
-      .rd_data(txb_data)
+      .rd_data(tx_head.data)
 `ifdef FORMAL
       ,
       .f_addr (f_tx_n[TX_AW-1:0]),
@@ -339,7 +299,7 @@ module litepulse_cdc #(
 
   always_ff @(posedge pulse_clk) begin
     if (tx_fetch) tx_rptr <= tx_rptr + 1'b1;
-    if (tx_fetch || txb_pop) txb_valid <= tx_fetch;
+    if (tx_fetch || tx_pop) txb_valid <= tx_fetch;
     if (pulse_take) txb_none <= !tx_some;
     if (pulse_rst) begin
       tx_rptr   <= '0;
@@ -349,9 +309,9 @@ module litepulse_cdc #(
   end
 
   always_ff @(posedge sys_clk) begin
-    if (tx_push) tx_wptr <= tx_wptr + 1'b1;
+    if (tx_write.valid) tx_wptr <= tx_wptr + 1'b1;
     // one less or one more
-    if (tx_push || (pass && tx_taken_h)) tx_free <= tx_free + {(TX_AW + 1) {tx_push}} + (TX_AW + 1)'(!tx_push);
+    if (tx_write.valid || (pass && tx_taken_h)) tx_free <= tx_free + {(TX_AW + 1) {tx_write.valid}} + (TX_AW + 1)'(!tx_write.valid);
     if (sys_rst) begin
       tx_wptr <= '0;
       tx_free <= TX_DEPTH;
@@ -360,21 +320,22 @@ module litepulse_cdc #(
 
   // Launches: at most one comes in a turn ---------------------------------------------------------------------------------
   logic lq_came;
+  logic [LQ_AW:0] lq_avail;
   assign lq_came = pulse_take && lq_flag != lq_flag_v;
-  assign lq_rptr = lq_rptr_full[LQ_AW-1:0];
+  assign lq_head.avail = 16'(lq_avail);
 
   litepulse_ram #(
       .AW(LQ_AW + 2),
       .W (32)
   ) lq_ram (
       .wr_clk (sys_clk),
-      .wr_en  (lq_we),
-      .wr_addr({lq_wptr[LQ_AW-1:0], lq_word}),
-      .wr_data(lq_wdata),
+      .wr_en  (lq_write.en),
+      .wr_addr({lq_wptr[LQ_AW-1:0], lq_write.word}),
+      .wr_data(lq_write.data),
       .rd_clk (pulse_clk),
-      .rd_en  (lq_ren),
-      .rd_addr(lq_raddr),
-      .rd_data(lq_rdata)
+      .rd_en  (lq_read.en),
+      .rd_addr({lq_rptr[LQ_AW-1:0], lq_read.word}),
+      .rd_data(lq_head.data)
 `ifdef FORMAL
       ,
       .f_addr ({f_lq_n[LQ_AW-1:0], f_lq_w}),
@@ -383,18 +344,18 @@ module litepulse_cdc #(
   );
 
   always_ff @(posedge pulse_clk) begin
-    if (lq_free1) lq_rptr_full <= lq_rptr_full + 1'b1;
-    if (lq_free1 != lq_came) lq_avail <= lq_avail + {(LQ_AW + 1) {lq_free1}} + (LQ_AW + 1)'(!lq_free1);
+    if (lq_read.free) lq_rptr <= lq_rptr + 1'b1;
+    if (lq_read.free != lq_came) lq_avail <= lq_avail + {(LQ_AW + 1) {lq_read.free}} + (LQ_AW + 1)'(!lq_read.free);
     if (pulse_take) lq_flag_v <= lq_flag;
     if (pulse_rst) begin
-      lq_rptr_full <= '0;
+      lq_rptr <= '0;
       lq_avail     <= '0;
       lq_flag_v    <= 1'b0;
     end
   end
 
   always_ff @(posedge sys_clk) begin
-    if (lq_commit) begin
+    if (lq_write.commit) begin
       lq_wptr <= lq_wptr + 1'b1;
       lq_flag <= !lq_flag;
     end
@@ -407,19 +368,19 @@ module litepulse_cdc #(
   end
 
   // Configuration: the flags differ from request to answer ------------------------------------------------------------------
-  assign cfg_req      = cfg_flag_v != cfg_ack;
-  assign cfg_addr     = cfg_held_addr;
-  assign cfg_data     = cfg_held_data;
-  assign cfg_stop     = cfg_held_stop;
-  assign cfg_busy     = cfg_flag != cfg_ack_v;
-  assign cfg_answered = pass && cfg_ack_h != cfg_ack_v;
-  assign cfg_refused  = cfg_bad;  // stands still from the answer to the next request
+  assign cfg.valid = cfg_flag_v != cfg_ack;
+  assign cfg.addr  = cfg_write.addr;
+  assign cfg.data  = cfg_write.data;
+  assign cfg.stop  = cfg_write.stop;
+  assign cfg_state.busy     = cfg_flag != cfg_ack_v;
+  assign cfg_state.answered = pass && cfg_ack_h != cfg_ack_v;
+  assign cfg_state.refused  = cfg_bad;  // stands still from the answer to the next request
 
   always_ff @(posedge pulse_clk) begin
     if (pulse_take) cfg_flag_v <= cfg_flag;
-    if (cfg_req && cfg_done) begin
+    if (cfg.valid && cfg_answer.done) begin
       cfg_ack <= !cfg_ack;
-      cfg_bad <= cfg_err;
+      cfg_bad <= cfg_answer.refused;
     end
     if (pulse_rst) begin
       cfg_flag_v <= 1'b0;
@@ -429,7 +390,7 @@ module litepulse_cdc #(
   end
 
   always_ff @(posedge sys_clk) begin
-    if (cfg_start) cfg_flag <= !cfg_flag;
+    if (cfg_write.valid) cfg_flag <= !cfg_flag;
     if (pass) cfg_ack_v <= cfg_ack_h;
     if (sys_rst) begin
       cfg_flag  <= 1'b0;
@@ -443,13 +404,13 @@ module litepulse_cdc #(
   logic snap_go, snap_top, snap_wrapped, snap_ev, snap_rx;
   logic snap_none;  // the count in snap_first is none: another cycle
   logic [31:0] snap_first;
-  assign snap_go   = snap_flag_v != snap_ack;
-  assign snap_busy = snap_flag != snap_ack_v;
+  assign snap_go = snap_flag_v != snap_ack;
+  assign snap.busy = snap_flag != snap_ack_v;
   // Four words in two cells per bit: a register picks one of the first two, or carries what picks one of the others. It takes
   // snap_sel in at any time, but what is used of it was picked when that had long stood still.
-  assign snap_wrapped = snap_top && !now_tick[31];
-  assign snap_rx   = snap_sel && (!snap_go || snap_none) && rx_gap;
-  assign snap_ev   = !snap_sel && (!snap_go || snap_none) && ev_gap;
+  assign snap_wrapped = snap_top && !state.tick[31];
+  assign snap_rx   = snap_sel && (!snap_go || snap_none) && state.rx_gap;
+  assign snap_ev   = !snap_sel && (!snap_go || snap_none) && state.ev_gap;
 
   litepulse_ram #(
       .AW(4),
@@ -458,11 +419,11 @@ module litepulse_cdc #(
       .wr_clk (pulse_clk),
       .wr_en  (snap_go),
       .wr_addr({1'b0, snap_sel, snap_word}),
-      .wr_data(snap_word[1] ? (snap_first & now_tick[63:32]) | (~snap_first & now_tick[31:0]) : snap_first),
+      .wr_data(snap_word[1] ? (snap_first & state.tick[63:32]) | (~snap_first & state.tick[31:0]) : snap_first),
       .rd_clk (sys_clk),
-      .rd_en  (snap_ren),
-      .rd_addr(snap_raddr),
-      .rd_data(snap_rdata)
+      .rd_en  (snap_request.en),
+      .rd_addr(snap_request.addr),
+      .rd_data(snap.data)
 `ifdef FORMAL
       ,
       .f_addr ({1'b0, f_snap_n}),
@@ -471,9 +432,9 @@ module litepulse_cdc #(
   );
 
   always_ff @(posedge pulse_clk) begin
-    snap_top   <= now_tick[31];
-    snap_none  <= ev_lost_carries && snap_word == SNAP_LOST;
-    snap_first <= ({32{snap_ev}} & ev_lost) | ({32{snap_rx}} & ~rx_nlost);
+    snap_top   <= state.tick[31];
+    snap_none  <= state.ev_lost_carries && snap_word == SNAP_LOST;
+    snap_first <= ({32{snap_ev}} & state.ev_lost) | ({32{snap_rx}} & ~state.rx_nlost);
     if (snap_word == SNAP_LO) snap_first <= '1;
     if (pulse_take) snap_flag_v <= snap_flag;
     case (snap_word)
@@ -494,9 +455,9 @@ module litepulse_cdc #(
   end
 
   always_ff @(posedge sys_clk) begin
-    if (snap_start) begin
+    if (snap_request.start) begin
       snap_flag <= !snap_flag;
-      snap_sel  <= snap_stream;
+      snap_sel  <= snap_request.stream;
     end
     if (pass) snap_ack_v <= snap_ack_h;
     if (sys_rst) begin
@@ -508,21 +469,22 @@ module litepulse_cdc #(
 
   // Levels and strobes ----------------------------------------------------------------------------------------------------------
   // A byte waiting in front of the line is not idle, whatever the transmitter's registered status says yet.
-  assign levels = {status_p[7:5], status_p[3:1], status_p[0] && !txb_valid && !tx_fetch};
+  assign levels = {state.rx_busy, state.line_busy, state.queue_idle, state.resp_armed, state.train_pending, state.train_running,
+      state.tx_idle && !txb_valid && !tx_fetch};
 
   logic unused;
   assign unused = &{1'b0, ev_carry};
 
   assign status = {
-    levels_v[6:5], levels_v[4] && !lq_nfree[LQ_AW], cfg_busy,
+    levels_v[6:5], levels_v[4] && !lq_nfree[LQ_AW], cfg_state.busy,
     levels_v[3:1], levels_v[0] && !tx_some
   };
   assign fault      = pass && fault_h;
-  assign ev_arrived = pass && ev_new_h;
+  assign ev_records.arrived = pass && ev_new_h;
 
   always_ff @(posedge sys_clk) begin
     // A record that is moving up, or about to, keeps rx_busy; one that waits for room does not.
-    if (pass) levels_v <= {levels_h[6] || !rx_idle || (rx_some_h && rx_room), levels_h[5:0]};
+    if (pass) levels_v <= {levels_h[6] || !rx_fetch.idle || (rx_some_h && rx_fetch.room), levels_h[5:0]};
     if (sys_rst) levels_v <= '0;
   end
 

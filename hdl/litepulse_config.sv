@@ -83,22 +83,29 @@ module litepulse_config #(
   logic         loopback;
   logic         mem_we, mem_profile;
   logic [1:0]   mem_entry;
-  logic [10:0]  mem_format;
-  assign mem_write = {mem_we, mem_profile, mem_entry, mem_format};
-
-  logic [1:0]   prof0_data_bits, prof0_stop;
-  logic [2:0]   prof0_parity;
-  assign prof0_format = {prof0_stop, prof0_parity, prof0_data_bits};
+  assign mem_write.we          = mem_we;
+  assign mem_write.is_profile  = mem_profile;
+  assign mem_write.entry       = mem_entry;
 
   logic [15:0]  rise_en, fall_en, filt_en;
   logic [5:0]   filt_len;
   logic         filt_new, filt_len_new;
-  assign capture = {rise_en, fall_en, filt_en, filt_len, filt_new, filt_len_new};
+  assign capture.rise_en      = rise_en;
+  assign capture.fall_en      = fall_en;
+  assign capture.filt_en      = filt_en;
+  assign capture.filt_len     = filt_len;
+  assign capture.filt_new     = filt_new;
+  assign capture.filt_len_new = filt_len_new;
 
   logic [3:0]   ev_kind;
   logic [7:0]   ev_flags, ev_lo;
   logic [31:0]  ev_data;
-  assign ev = {ev_data, ev_kind, litepulse_map_pkg::SRC_CONTROL, ev_flags, ev_lo, 3'd0};
+  assign ev.data   = ev_data;
+  assign ev.kind   = ev_kind;
+  assign ev.source = litepulse_map_pkg::SRC_CONTROL;
+  assign ev.flags  = ev_flags;
+  assign ev.lo     = ev_lo;
+  assign ev.off    = 3'd0;
 
   localparam int C = INPUTS + 1;
 
@@ -106,6 +113,8 @@ module litepulse_config #(
   state_t state;
 
   logic [11:0] format;         // held until the period word applies both
+  assign mem_write.format      = format[10:4];
+  assign mem_write.period_high = format[3:0];
   logic [C-1:0] rise, fall, filt;
   logic        is_profile, is_train, is_resp, is_lin, is_width, is_command, fits, unknown, idle;
   logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo;
@@ -166,7 +175,6 @@ module litepulse_config #(
   assign rest_level = rest_named ? rest_named_level : !prof_invert[0];
   assign hold_tty   = xoff || rest_level == prof_invert[0] || (rest_wanted && rest_wanted_level == prof_invert[0]);
 
-  assign mem_format = format[10:0];
   assign deciding    = state == WRITE && waited[1] && !wrote && !rst;
   assign writes      = decided && mem_ready;
   assign set_profile = store_profile & {4{mem_ready}};
@@ -295,7 +303,7 @@ module litepulse_config #(
       load0 <= 1'b1;
       prof0_changed <= 1'b1;
     end
-    if (load0) {prof0_stop, prof0_parity, prof0_data_bits, prof0_period} <= {format[10:0], cfg_data};
+    if (load0) {prof0_format, prof0_period} <= {format[10:0], cfg_data};
     if (rst) begin
       state <= IDLE;
       cfg_done <= 1'b0;

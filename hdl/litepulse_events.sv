@@ -7,7 +7,7 @@
 //
 // Edges cannot wait at their source: those of a cycle enter a queue of two and go on when no request does. If a third cycle's come
 // before there is room, what the queue holds is lost, as one gap with the oldest stamp.
-// Latency: a request is written 4 cycles after it comes, an edge 4 cycles after edge_a or edge_f, more when others are before it.
+// Latency: a request is written 4 cycles after it comes, an edge 4 cycles after `plain` or `filtered`, more when others are before it.
 // Requests never wait for edges or for room. With 16 cycles or more from one request of a port to the next (a brief port may ask at
 // any rate, the last one twice) the one of port n is acknowledged within n + 1 cycles, within 2n where a brief port comes before; a brief
 // one in its first two cycles, or in the next two if a port before it asks in the very cycle it does. No edge record waits longer than 39.
@@ -42,7 +42,9 @@ module litepulse_events #(
     input  event_request_t         sequencer,
     input  event_request_t         tty,
     input  event_request_t         control,
+    // verilator lint_off UNUSEDSIGNAL
     input  edges_t                 edges,        // of the last cycle
+    // verilator lint_on UNUSEDSIGNAL
     input  logic [10:0]            event_mask,
     output logic                   ev_wr,
     output logic [127:0]           ev_wdata,
@@ -72,13 +74,6 @@ module litepulse_events #(
   assign lo     = {control.lo, tty.lo, sequencer.lo, responder.lo};
   assign off    = {control.off, tty.off, sequencer.off, responder.off};
   assign data   = {control.data, tty.data, sequencer.data, responder.data};
-
-  logic        edge_a, edge_f;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [15:0] edge_changed, edge_level, edge_group;
-  // verilator lint_on UNUSEDSIGNAL
-  logic [6:0]  edge_delay;
-  assign {edge_a, edge_f, edge_changed, edge_level, edge_group, edge_delay} = edges;
 
   // Requests: one is chosen, by port, and acknowledged in the next cycle ------------------------------------------------------
   logic [PORTS-1:0] fresh, next, sel, sel_wanted, seen;
@@ -138,9 +133,13 @@ module litepulse_events #(
   logic        take_edge, take_all;
   logic        pick_f;                           // of the head, the filtered record
 
-  assign come      = {now[7:0], edge_delay, edge_group[C-1:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
-  assign come_a    = edge_a && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
-  assign come_f    = edge_f && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
+  assign come.now     = now[7:0];
+  assign come.delay   = edges.delay;
+  assign come.group   = edges.group[C-1:0];
+  assign come.level   = edges.level[EB-1:0];
+  assign come.changed = edges.changed[EB-1:0];
+  assign come_a    = edges.plain && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
+  assign come_f    = edges.filtered && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
   assign take_edge = (head_a || head_f) && !any && !spoilt;
   assign take_all  = spoilt && !any;
   assign pick_f    = !head_a;

@@ -31,20 +31,17 @@ module litepulse_launch_memory #(
 );
   localparam int SL = $clog2(S);
 
-  logic [1:0]  data_bits, stop;
-  logic [2:0]  parity;
-  assign format = {stop, parity, data_bits};
-
-  logic        cfg_we, cfg_profile;
-  logic [1:0]  cfg_entry;
-  logic [10:0] cfg_format;     // with the period's high bits
-  assign {cfg_we, cfg_profile, cfg_entry, cfg_format} = cfg_write;
-
   logic [2:0]  width_zero, width_short;     // of each source, the responder lowest
   logic [3*(SL+2)-1:0] width_low;
-  assign responder_width = {width_zero[0], width_short[0], 5'(width_low[0+:SL+2])};
-  assign queue_width     = {width_zero[1], width_short[1], 5'(width_low[SL+2+:SL+2])};
-  assign train_width     = {width_zero[2], width_short[2], 5'(width_low[2*(SL+2)+:SL+2])};
+  assign responder_width.zero  = width_zero[0];
+  assign responder_width.brief = width_short[0];
+  assign responder_width.low   = 5'(width_low[0+:SL+2]);
+  assign queue_width.zero      = width_zero[1];
+  assign queue_width.brief     = width_short[1];
+  assign queue_width.low       = 5'(width_low[SL+2+:SL+2]);
+  assign train_width.zero      = width_zero[2];
+  assign train_width.brief     = width_short[2];
+  assign train_width.low       = 5'(width_low[2*(SL+2)+:SL+2]);
 
   (* no_rw_check *) logic [31:0] low[0:7];
   (* no_rw_check *) logic [11:0] high[0:7];
@@ -58,10 +55,10 @@ module litepulse_launch_memory #(
   logic [31:0] wdata;
 
   assign cfg_ready = !may_read && rests;
-  assign we        = queue[1] || (cfg_we && cfg_ready);
-  assign waddr     = queue[1] ? 3'd5 : {!cfg_profile, cfg_entry};
-  assign cfg_long  = above || cfg_format[3:0] != 4'd0 || wdata[10+SL];
-  assign few_in    = !above && ((!queue[1] && cfg_profile) ? cfg_format[3:0] == 4'd0 : !between);
+  assign we        = queue[1] || (cfg_write.we && cfg_ready);
+  assign waddr     = queue[1] ? 3'd5 : {!cfg_write.is_profile, cfg_write.entry};
+  assign cfg_long  = above || cfg_write.period_high != 4'd0 || wdata[10+SL];
+  assign few_in    = !above && ((!queue[1] && cfg_write.is_profile) ? cfg_write.period_high == 4'd0 : !between);
 
   // nothing but `few` is ever written to the upper half of a width, so its interval has no more than 32 bits
   initial begin
@@ -80,8 +77,8 @@ module litepulse_launch_memory #(
   always_ff @(posedge clk) begin
     if (we) low[waddr] <= wdata;
     if (we) high[waddr][11] <= few_in;
-    if (cfg_we && cfg_ready && cfg_profile) high[waddr][10:0] <= cfg_format;
-    if (ren) {few, stop, parity, data_bits, interval} <= {high[raddr], low[raddr]};
+    if (cfg_write.we && cfg_ready && cfg_write.is_profile) high[waddr][10:0] <= {cfg_write.format, cfg_write.period_high};
+    if (ren) {few, format, interval} <= {high[raddr], low[raddr]};
   end
 
   always_ff @(posedge clk) begin

@@ -53,7 +53,9 @@ module litepulse_lin #(
     // line
     input  logic         byte_stb,
     input  logic [7:0]   byte_data,
+    // verilator lint_off UNUSEDSIGNAL
     input  line_events_t line_events,
+    // verilator lint_on UNUSEDSIGNAL
     input  logic         receiving,    // a frame has begun, its start bit was right
     input  logic         break_stb,    // litepulse_lin_break
     // litepulse_responder
@@ -75,11 +77,6 @@ module litepulse_lin #(
   localparam int OWN_CHECKSUM = litepulse_map_pkg::LIN_ENTRY_OWN_CHECKSUM_LSB - CONTROL_LSB;
   localparam logic [2:0] CONTROL_WORD = 3'd4;   // behind the four words of data
 
-  // verilator lint_off UNUSEDSIGNAL
-  logic       byte_ok, byte_own, byte_end, break_end, break_own;
-  logic [2:0] byte_end_off, break_off;
-  // verilator lint_on UNUSEDSIGNAL
-  assign {byte_ok, byte_own, byte_end, byte_end_off, break_end, break_off, break_own} = line_events;
   // a record, a cycle later: whether its stop bit is right is known late
   logic       heard, is_ok;
   logic       is_echo;                 // it is what was launched: `data` has not changed since
@@ -89,7 +86,7 @@ module litepulse_lin #(
   assign parity0 = byte_data[0] ^ byte_data[1] ^ byte_data[2] ^ byte_data[4] ^ byte_data[6];
   assign parity1 = byte_data[1] ^ byte_data[3] ^ byte_data[4] ^ byte_data[5] ^ byte_data[7];
   always_ff @(posedge clk) begin
-    {heard, is_ok, is_echo, value} <= {byte_stb && !rst, byte_ok, byte_data == data, byte_data};
+    {heard, is_ok, is_echo, value} <= {byte_stb && !rst, line_events.byte_ok, byte_data == data, byte_data};
     {is_sync, is_identifier} <= {byte_data == 8'h55, !parity0 && parity1};
   end
 
@@ -117,14 +114,14 @@ module litepulse_lin #(
     if (heard) begin
       if (state == SYNC && is_ok && is_sync) state <= HEADER;
       else state <= (answers || goes_on) ? ANSWER : NONE;
-    end else if (unpublished || (byte_end && waiting && !hit)) begin
+    end else if (unpublished || (line_events.byte_end && waiting && !hit)) begin
       if (state == ANSWER) state <= NONE;
     end
     if (break_stb) state <= SYNC;
-    waiting   <= answers || goes_on || (waiting && !byte_end && !heard);
+    waiting   <= answers || goes_on || (waiting && !line_events.byte_end && !heard);
     overtaken <= (overtaken || ((waiting || counting) && receiving)) && !(answers || goes_on);
     sent      <= (sent || launched) && !heard;
-    hit       <= (hit || (data_set && state == ANSWER && waiting)) && !byte_end && !heard;
+    hit       <= (hit || (data_set && state == ANSWER && waiting)) && !line_events.byte_end && !heard;
     if (rst || !enable || operation == CLEAR) begin
       state     <= NONE;
       waiting   <= 1'b0;

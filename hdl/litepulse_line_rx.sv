@@ -49,18 +49,22 @@ module litepulse_line_rx #(
   localparam int HW = 27 - SL;    // half a period: whole cycles ...
   localparam int FW = 9 + SL;     // ... and fraction
 
-  logic [1:0]  data_bits, stop;
-  logic [2:0]  parity;
-  assign {stop, parity, data_bits} = format;
-
   logic [47:0] rec_tick;
   logic [6:0]  rec_flags;
   logic [8:0]  rec_data;
-  assign received = {rec_tick, rec_flags, rec_data};
+  assign received.tick  = rec_tick;
+  assign received.flags = rec_flags;
+  assign received.data  = rec_data;
 
   logic        byte_ok, byte_own, byte_end, brk_stb, brk_own;
   logic [2:0]  byte_end_off, brk_off;
-  assign events = {byte_ok, byte_own, byte_end, byte_end_off, brk_stb, brk_off, brk_own};
+  assign events.byte_ok      = byte_ok;
+  assign events.byte_own     = byte_own;
+  assign events.byte_end     = byte_end;
+  assign events.byte_end_off = byte_end_off;
+  assign events.break_end    = brk_stb;
+  assign events.break_off    = brk_off;
+  assign events.break_own    = brk_own;
 
   // bit 2: a frame; the others are 0 in START only
   typedef enum logic [2:0] {SEARCH = 3'd1, START = 3'd4, DATA = 3'd5, PARITY = 3'd6, STOP = 3'd7} state_t;
@@ -154,7 +158,7 @@ module litepulse_line_rx #(
   logic        perr, is_break;
 
   always @* begin
-    case (parity)
+    case (format.parity)
       litepulse_map_pkg::PARITY_ODD:  parity_due = !parity_acc;
       litepulse_map_pkg::PARITY_EVEN: parity_due = parity_acc;
       litepulse_map_pkg::PARITY_MARK: parity_due = 1'b1;
@@ -196,13 +200,13 @@ module litepulse_line_rx #(
       case (state)
         START: begin
           state <= vote ? SEARCH : DATA;
-          left  <= {1'b1, data_bits};
+          left  <= {1'b1, format.data_bits};
         end
         DATA: begin
           left <= left - 3'd1;
-          if (left == 3'd0) state <= (parity == litepulse_map_pkg::PARITY_NONE) ? STOP : PARITY;
-          for (int i = 0; i < 7; i++) shift[i] <= (i >= 4 && data_bits == 2'(i - 4)) ? vote : shift[i+1];
-          shift[7] <= vote && data_bits == 2'd3;
+          if (left == 3'd0) state <= (format.parity == litepulse_map_pkg::PARITY_NONE) ? STOP : PARITY;
+          for (int i = 0; i < 7; i++) shift[i] <= (i >= 4 && format.data_bits == 2'(i - 4)) ? vote : shift[i+1];
+          shift[7] <= vote && format.data_bits == 2'd3;
           parity_acc <= parity_acc ^ vote;
         end
         PARITY: begin
@@ -275,9 +279,9 @@ module litepulse_line_rx #(
   assign {less, tail_next} = {down, tail_left} + {1'b0, {(HW-2){down}}, not_three, not_two};
   always_ff @(posedge clk) begin
     carried <= carry;
-    adds <= stored ? stop : (adds != 2'd0) ? adds - 2'd1 : 2'd0;
+    adds <= stored ? format.stop : (adds != 2'd0) ? adds - 2'd1 : 2'd0;
     for (int i = 0; i < 2; i++) if (adds[i]) carries[i] <= carried;
-    if (stored) halves <= stop;
+    if (stored) halves <= format.stop;
     else if (ended) halves <= halves - 2'd1;
     not_two   <= !((tail_begin && !frac_sum[FW]) || (ended && kept));
     not_three <= !(ended && !kept);

@@ -21,7 +21,9 @@ module litepulse_line_tx #(
     input  logic         prepare,    // a start may follow in the next cycle (on a free line it need not)
     // the launch that begins in this cycle; interval and format but `invert` stay until the next start
     input  logic         start,
+    // verilator lint_off UNUSEDSIGNAL
     input  start_t       launch,
+    // verilator lint_on UNUSEDSIGNAL
     input  logic [S-1:0] start_from, // samples of this cycle that belong to it
     // ticks, Q28.8, at least 4*S; of a pulse 4'd0 and the width, with start_off + width >= S
     input  logic [35:0]  interval,
@@ -45,20 +47,13 @@ module litepulse_line_tx #(
   localparam int FW = 9 + SL;   // fraction of a cycle of half a bit
   localparam int W  = 36 - SL;
 
-  // verilator lint_off UNUSEDSIGNAL
-  logic [2:0]    start_off;
-  // verilator lint_on UNUSEDSIGNAL
-  logic [2:0]    start_ends_off;
-  logic [1:0]    kind, data_bits, stop;
-  logic [7:0]    data;
-  logic [2:0]    parity;
-  logic          invert, start_ends1, start_ends2;
-  assign {start_off, kind, data, invert, start_ends1, start_ends2, start_ends_off} = launch;
-  assign {stop, parity, data_bits} = format;
-
   logic [2:0]    free_off;
   logic          free_next, free_rest, settled, active;
-  assign line = {free_next, free_off, free_rest, settled, active};
+  assign line.free_next = free_next;
+  assign line.free_off  = free_off;
+  assign line.free_rest = free_rest;
+  assign line.settled   = settled;
+  assign line.active    = active;
 
   // intervals -------------------------------------------------------------------------------------------------------------
   // Cycles to the boundary plus 1, less `stretch`: of a pulse from bit 0 on, of half a bit from bit 9 on. Counted down in two chains,
@@ -92,8 +87,8 @@ module litepulse_line_tx #(
   logic [S-1:0]  on;            // what began earlier has this sample
   logic [S-1:0]  tx_next;
 
-  assign is_pulse = kind[1];  // 0 frame, 1 break, 2 pulse
-  assign is_break = kind[0];
+  assign is_pulse = launch.kind[1];  // 0 frame, 1 break, 2 pulse
+  assign is_break = launch.kind[0];
   assign load     = start || step;
 
   generate
@@ -101,7 +96,7 @@ module litepulse_line_tx #(
       assign part     = interval[8:0];
       assign frac_sum = {1'b0, frac} + {1'b0, part};
       logic unused;
-      assign unused   = &{1'b0, start_ends1, start_ends2, start_ends_off};
+      assign unused   = &{1'b0, launch.ends1, launch.ends2, launch.ends_off};
       assign ends_off = 3'd0;
       assign ends1    = is_pulse && few && interval[1:0] == 2'd1;
       assign ends2    = is_pulse && few && interval[1:0] == 2'd2;
@@ -111,11 +106,11 @@ module litepulse_line_tx #(
       logic [8:0] low_was;
       always_ff @(posedge clk) low_was <= interval[8:0];
       assign part     = {(start && is_pulse) ? interval[SL-1:0] : interval[FW-1:9], low_was};
-      assign frac_sum = {1'b0, start ? start_off[SL-1:0] : frac[FW-1:9], frac[8:0]} + {1'b0, part};
+      assign frac_sum = {1'b0, start ? launch.off[SL-1:0] : frac[FW-1:9], frac[8:0]} + {1'b0, part};
       // sooner than out of the launch memory
-      assign ends_off = start_ends_off;
-      assign ends1    = start_ends1;
-      assign ends2    = start_ends2;
+      assign ends_off = launch.ends_off;
+      assign ends1    = launch.ends1;
+      assign ends2    = launch.ends2;
       assign frac_off = 3'(frac[FW-1:9]);
     end
   endgenerate
@@ -163,8 +158,8 @@ module litepulse_line_tx #(
   logic       bit_step, next_level, begins, goes_on;
 
   assign bit_step   = step && mid;
-  assign flips      = parity[1] ^ parity[0];  // odd and even
-  assign first_left = {data[7:4], is_break ? data[3:0] : 4'd6 + {2'd0, data_bits}};
+  assign flips      = format.parity[1] ^ format.parity[0];  // odd and even
+  assign first_left = {launch.data[7:4], is_break ? launch.data[3:0] : 4'd6 + {2'd0, format.data_bits}};
 
   always_ff @(posedge clk) begin
     run  <= !prepare;  // no start in this cycle; a flip-flop of its own, so that one cell is enough for a bit of `left`
@@ -176,11 +171,11 @@ module litepulse_line_tx #(
     last <= last_next;
     if (start) begin
       mid       <= 1'b0;
-      shift     <= is_break ? 8'd0 : data;
-      no_parity <= is_break || parity == litepulse_map_pkg::PARITY_NONE;
-      acc       <= parity[0];
+      shift     <= is_break ? 8'd0 : launch.data;
+      no_parity <= is_break || format.parity == litepulse_map_pkg::PARITY_NONE;
+      acc       <= format.parity[0];
       ending    <= 1'b0;
-      halves    <= {stop != litepulse_map_pkg::STOP_1, stop != litepulse_map_pkg::STOP_1_5};
+      halves    <= {format.stop != litepulse_map_pkg::STOP_1, format.stop != litepulse_map_pkg::STOP_1_5};
     end else if (step) begin
       mid <= !mid;
       if (ending) halves <= halves - 2'd1;
@@ -236,13 +231,13 @@ module litepulse_line_tx #(
       busy[s] = begins || on[s];
       flows  = (bit_step && 3'(s) >= bnd_off) ? next_level : tx[S-1];  // that is the level on the line
       rests  = (hold_start || (holding && hold)) ? space_level : sub_mask[s] ? sub_level[s] : rest_level;
-      tx_next[s] = (goes_on && !begins) ? flows : start_from[s] ? invert : rests;
+      tx_next[s] = (goes_on && !begins) ? flows : start_from[s] ? launch.invert : rests;
     end
   end
 
   always_ff @(posedge clk) begin
     settled <= active && !start && !holding && !zero_upper;
-    if (start) inverted <= invert;
+    if (start) inverted <= launch.invert;
     tx      <= tx_next;
     active  <= active_next;
     holding <= holding_next;

@@ -24,41 +24,20 @@ module litepulse_pulse #(
     output logic [S-1:0]        de_o,
     input  logic [S-1:0]        rx_i,
     input  logic [INPUTS*S-1:0] aux_i,
-    // litepulse_cdc: streams
-    output logic                ev_wr,
-    output logic [127:0]        ev_wdata,
+    // litepulse_cdc: streams, bytes to send, launches, configuration words
+    output ev_write_t           ev_write,
     input  logic [EV_AW:0]      ev_free,
-    output logic                ev_gap,
-    output logic [31:0]         ev_lost,
-    output logic                ev_lost_carries,
-    output logic                rx_wr,
-    output logic [1:0]          rx_wword,
-    output logic [15:0]         rx_wdata,
+    output rx_write_t           rx_write,
     input  logic [RING_AW-1:0]  rx_free,
-    output logic                rx_gap,
-    output logic [31:0]         rx_nlost,
-    output logic [63:0]         now_tick,
-    // bytes to send, launches
-    input  logic                txb_valid,
-    input  logic                txb_none,
-    input  logic [7:0]          txb_data,
-    output logic                txb_pop,
-    input  logic [LQ_AW:0]      lq_avail,
-    input  logic [LQ_AW-1:0]    lq_rptr,
-    output logic [LQ_AW+1:0]    lq_raddr,
-    output logic                lq_ren,
-    input  logic [31:0]         lq_rdata,
-    output logic                lq_free1,
-    // configuration words
-    input  logic                cfg_req,
-    input  logic [5:0]          cfg_addr,
-    input  logic [31:0]         cfg_data,
-    input  logic                cfg_stop,
-    output logic                cfg_done,
-    output logic                cfg_err,
-    // levels and strobes
-    output logic [7:0]          status_p,
-    output logic                fault_p
+    input  tx_head_t            tx_head,
+    output logic                tx_pop,
+    // verilator lint_off UNUSEDSIGNAL
+    input  lq_head_t            lq_head,
+    // verilator lint_on UNUSEDSIGNAL
+    output lq_read_t            lq_read,
+    input  cfg_request_t        cfg,
+    output cfg_answer_t         cfg_answer,
+    output pulse_state_t        state
 );
   localparam int SL = $clog2(S);
   localparam int C = INPUTS + 1;
@@ -106,7 +85,7 @@ module litepulse_pulse #(
 
   // sequencer
   logic             host_we, host_done, wrap_near, emit, thread, told_granted, is_far, wrapped, width_we;
-  logic [1:0]       lq_rword, act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack;
+  logic [1:0]       act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack;
   logic [2:0]       told_outcome;
   logic [21:0]      cond;
   operation_t       operation;
@@ -188,16 +167,23 @@ module litepulse_pulse #(
       .changed(echo_changed), .own(line_own)
   );
 
-  assign now_tick = 64'(now) << SL;
-  assign status_p = {rx_busy || rec_busy, line.active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
-  assign fault_p  = ev_fault || rx_fault;
+  assign state.tick          = 64'(now) << SL;
+  assign state.rx_busy       = rx_busy || rec_busy;
+  assign state.line_busy     = line.active;
+  assign state.queue_idle    = queue_idle;
+  assign state.resp_armed    = resp_armed;
+  assign state.train_pending = train_pending;
+  assign state.train_running = train_running;
+  assign state.tx_idle       = tty_drained;
+  assign state.fault         = ev_fault || rx_fault;
 
   // Time and settings ----------------------------------------------------------------------------------------------------
 
   litepulse_timebase #(.S(S), .START_CYCLE(START_CYCLE)) timebase (.clk, .rst, .now, .young, .near_wrap);
 
   litepulse_config #(.S(S), .INPUTS(INPUTS), .LIN(LIN_ENTRIES != 0)) configuration (
-      .clk, .rst, .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_stop, .cfg_done, .cfg_err,
+      .clk, .rst, .now, .cfg_req(cfg.valid), .cfg_addr(cfg.addr), .cfg_data(cfg.data), .cfg_stop(cfg.stop),
+      .cfg_done(cfg_answer.done), .cfg_err(cfg_answer.refused),
       .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
       .lin_req, .lin_done, .lin_err,
       .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,
@@ -211,7 +197,7 @@ module litepulse_pulse #(
 
   litepulse_responder #(.S(S), .KE(KT), .LIN(LIN_ENTRIES != 0)) responder (
       .clk, .rst, .now, .prof_valid, .nde_lead, .lead_changes,
-      .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
+      .cfg_req(resp_req), .cfg_addr(cfg.addr[2:0]), .cfg_data(cfg.data), .cfg_done(resp_done), .cfg_err(resp_err),
       .edge_choice, .chosen_edge, .line_own, .byte_stb(rec_valid), .byte_data(received.data[7:0]), .line_events,
       .lin_hit, .lin_overtaken, .lin_data_set, .lin_data_next, .lin_data, .lin_enable, .lin_counting, .lin_launched,
       .due(due[0]), .may_be_due(may_be_due[0]), .launch(resp_launch), .width_zero(resp_width.zero),
@@ -229,7 +215,7 @@ module litepulse_pulse #(
           .bit_cycles(prof0_period[8+SL +: BIT_WIDTH]), .seen(lin_break)
       );
       litepulse_lin #(.ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM)) lin (
-          .clk, .rst, .cfg_req(lin_req), .cfg_addr(cfg_addr[1:0]), .cfg_data, .cfg_done(lin_done), .cfg_err(lin_err),
+          .clk, .rst, .cfg_req(lin_req), .cfg_addr(cfg.addr[1:0]), .cfg_data(cfg.data), .cfg_done(lin_done), .cfg_err(lin_err),
           .byte_stb(rec_valid), .byte_data(received.data[7:0]), .line_events, .receiving(rx_confirmed), .break_stb(lin_break),
           .enable(lin_enable), .counting(lin_counting), .launched(lin_launched),
           .hit(lin_hit), .overtaken(lin_overtaken), .data_set(lin_data_set), .data_next(lin_data_next), .data(lin_data)
@@ -243,11 +229,11 @@ module litepulse_pulse #(
 
   // prepares the launches of the queue (thread 0) and of the train (thread 1)
   litepulse_sequencer #(.S(S), .KE(KT)) sequencer (
-      .clk, .rst, .now, .near_wrap, .wrap_near, .nde_lead, .host_we, .host_addr(cfg_addr[3:0]), .host_data(cfg_data),
-      .host_done, .lq_word(lq_rword), .lq_ren, .lq_rdata, .queue_cond(cond[10:0]), .train_cond(cond[21:11]),
+      .clk, .rst, .now, .near_wrap, .wrap_near, .nde_lead, .host_we, .host_addr(cfg.addr[3:0]), .host_data(cfg.data),
+      .host_done, .lq_word(lq_read.word), .lq_ren(lq_read.en), .lq_rdata(lq_head.data),
+      .queue_cond(cond[10:0]), .train_cond(cond[21:11]),
       .act, .operation, .emit, .thread, .queue_result, .train_result, .told_outcome, .told_granted
   );
-  assign lq_raddr = {lq_rptr, lq_rword};
 
   litepulse_timed_source #(.S(S), .KE(KT)) queue_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
@@ -262,7 +248,8 @@ module litepulse_pulse #(
   litepulse_launch_queue #(.LQ_AW(LQ_AW)) launch_queue (
       .clk, .rst, .act(act[0]), .operation, .cond(cond[10:5]), .eventful(eventful[0]),
       .act_do(act_do[0]), .armed(armed[0]), .slack_ok(slack_ok[0]), .disarm(disarm[0]), .forget(forget[0]),
-      .lq_avail, .lq_free1, .be_ok(be_ok[1]), .idle(queue_idle), .flush(flush_queue), .flushed(queue_flushed), .flush_count
+      .lq_avail(lq_head.avail[LQ_AW:0]), .lq_free1(lq_read.free), .be_ok(be_ok[1]), .idle(queue_idle),
+      .flush(flush_queue), .flushed(queue_flushed), .flush_count
   );
 
   litepulse_timed_source #(.S(S), .KE(KT)) train_source (
@@ -277,19 +264,20 @@ module litepulse_pulse #(
       .ev_ack(told_ack[1]), .told(told[1]), .result(train_result)
   );
   litepulse_train train (
-      .clk, .rst, .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done),
+      .clk, .rst, .cfg_req(train_req), .cfg_addr(cfg.addr[3:0]), .cfg_data(cfg.data), .cfg_done(train_done),
       .cfg_err(train_err), .host_we, .host_done, .operation, .cond(cond[21:16]), .eventful(eventful[1]),
       .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]), .is_far, .wrapped, .disarm(disarm[1]), .forget(forget[1]),
       .be_ok(be_ok[2]), .running(train_running), .pending(train_pending)
   );
 
   litepulse_report report (
-      .emit, .thread, .sum(operation.sum), .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted),
+      .emit, .thread, .sum(operation.result), .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted),
       .queue_result, .train_result, .ack(told_ack), .ev_req(req[1]), .ev_ack(ack[1]), .ev(sequencer_event)
   );
   litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
       .clk, .rst, .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
-      .period(prof0_period), .format(prof0_format), .nde_lead, .txb_valid, .txb_none, .txb_data, .txb_pop,
+      .period(prof0_period), .format(prof0_format), .nde_lead,
+      .txb_valid(tx_head.valid), .txb_none(tx_head.none), .txb_data(tx_head.data), .txb_pop(tx_pop),
       .flush(flush_tty), .flushed(tty_flushed), .sources_ok(&be_ok), .nslack,
       .asks(tty_asks), .due(tty_due), .data(tty_data), .started(tty_started), .line_active(line.active), .start_timed, .lead(tty_lead),
       .drained(tty_drained),
@@ -306,7 +294,7 @@ module litepulse_pulse #(
 
   litepulse_launch_memory #(.S(S)) launch_memory (
       .clk, .rst, .ren(mem_ren), .raddr(mem_raddr), .may_read, .interval, .few, .format,
-      .width_we, .width_data(operation.sum), .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data, .cfg_long(mem_long),
+      .width_we, .width_data(operation.result), .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data(cfg.data), .cfg_long(mem_long),
       .responder_width(resp_width), .queue_width, .train_width
   );
 
@@ -337,12 +325,14 @@ module litepulse_pulse #(
   );
 
   litepulse_receive #(.RING_AW(RING_AW)) receive (
-      .clk, .rst, .rec_valid, .received, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost,
+      .clk, .rst, .rec_valid, .received, .rx_wr(rx_write.valid), .rx_wword(rx_write.word), .rx_wdata(rx_write.data), .rx_free,
+      .rx_gap(state.rx_gap), .rx_nlost(state.rx_nlost),
       .busy(rec_busy), .fault(rx_fault)
   );
 
   litepulse_events #(.S(S), .EV_AW(EV_AW), .C(INPUTS + 1)) events (
       .clk, .rst, .now, .young, .req, .ack, .responder(resp_event), .sequencer(sequencer_event), .tty(tty_event),
-      .control(control_event), .edges, .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .ev_lost_carries, .fault(ev_fault)
+      .control(control_event), .edges, .event_mask, .ev_wr(ev_write.valid), .ev_wdata(ev_write.data), .ev_free,
+      .ev_gap(state.ev_gap), .ev_lost(state.ev_lost), .ev_lost_carries(state.ev_lost_carries), .fault(ev_fault)
   );
 endmodule

@@ -27,11 +27,6 @@ module litepulse_receive #(
     output logic               busy,       // a record is on its way to the ring
     output logic               fault       // a gap begins
 );
-  logic [47:0] rec_tick;
-  logic [6:0]  rec_flags;
-  logic [8:0]  rec_data;
-  assign {rec_tick, rec_flags, rec_data} = received;
-
   localparam logic [15:0] GAP_INFO = 16'(1) << litepulse_map_pkg::RX_OVERFLOW_LSB;
   localparam logic [15:0] COUNT_INFO = GAP_INFO | 16'(1) << litepulse_map_pkg::RX_COUNT_LSB;
 
@@ -80,7 +75,7 @@ module litepulse_receive #(
     if ((one_more && low_is_zero) || !counts) nlost[31:16] <= counts ? nlost[31:16] + {16{counts}} : 16'hffff;
     if (telling) {info, word1, word0} <= {word3, info, word1};
     else if (open) info <= GAP_INFO;
-    else if (rec_valid && !gap) {word3, info, word1, word0} <= {rec_tick[47:32], rec_flags, rec_data, rec_tick[31:0]};
+    else if (rec_valid && !gap) {word3, info, word1, word0} <= {received.tick[47:32], received.flags, received.data, received.tick[31:0]};
     if (rst) begin
       rx_wword <= 2'd0;
       telling <= 1'b0;

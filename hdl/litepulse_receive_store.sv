@@ -6,16 +6,17 @@
 // A read has the port before a word that is to be stored; a word waits until there is a cycle without one. Each word takes two cycles:
 //
 //   cycle   0        1      2       3      4       ...  8       9           10
-//           rx_take  fetch  store   fetch  store        store   rx_arrived  rx_nready has it
+//           `take`   fetch  store   fetch  store        store   `arrived`   `nready` has it
 //           record   word 0                word 1       word 3
 //
-// Latency: 10 cycles from rx_take until the record can be read, and one for each read meanwhile that falls on a cycle of a store.
-// A read's data come a cycle after rx_ren, and only then.
+// Latency: 10 cycles from `take` until the record can be read, and one for each read meanwhile that falls on a cycle of a store.
+// A read's data come a cycle after rx_read.en, and only then.
 //
 // Records are numbered so that bus address plus position is the memory's address: the first one has number FIRST, because the window's
 // header takes the place of that many records; `position` counts the freed ones from 0.
 //   RX_AW      log2 of the depth
 //   LARGE_RAM  as of litepulse
+`include "litepulse_types.svh"
 module litepulse_receive_store #(
     parameter int RX_AW = 9,
     // verilator lint_off UNUSEDPARAM
@@ -25,23 +26,11 @@ module litepulse_receive_store #(
     input  logic             clk,
     input  logic             rst,
     // litepulse_cdc
-    output logic             rx_idle,      // nothing is being moved, nor was in the cycle before: `rx_room` counts all records
-    output logic             rx_room,
-    input  logic             rx_take,      // only when both are so
-    output logic             rx_fetch,
-    output logic [1:0]       rx_part,
-    input  logic [15:0]      rx_fetched,   // a cycle later, held
-    // readers; n*: complements. Records can be read below rx_index = rx_limit (rx_ready + FIRST)
-    output logic [RX_AW:0]   rx_nready,
-    output logic [RX_AW:0]   rx_nlimit,
-    output logic [15:0]      rx_position,
-    output logic             rx_arrived,
-    input  logic             rx_free_stb,
-    input  logic [RX_AW:0]   rx_free_n,
-    input  logic             rx_ren,
-    input  logic [RX_AW-1:0] rx_index,
-    input  logic             rx_word,
-    output logic [31:0]      rx_rdata
+    output rx_fetch_t        rx_fetch,
+    input  rx_fetched_t      rx_fetched,   // a record is taken only while there is room and nothing is being moved
+    // readers
+    input  rx_read_t         rx_read,
+    output rx_records_t      rx_records
 );
   localparam int FIRST = 2;
   localparam logic [RX_AW:0] FIRST_NUMBER = (RX_AW + 1)'(FIRST);
@@ -52,24 +41,31 @@ module litepulse_receive_store #(
   logic ready;  // the word has been fetched
   logic rested;  // nothing was moved in the last cycle
   logic store;
+  logic [1:0] part;
   logic [RX_AW:0] nwptr;  // complement of the next record's number
-  assign store      = moving && ready && !rx_ren;
-  assign rx_fetch   = moving;
-  assign rx_idle    = !moving && rested;
-  assign rx_arrived = !moving && !rested;
-  assign rx_room    = rx_nready[RX_AW];
+  logic [RX_AW:0] nready, nlimit;
+  logic [15:0] position;
+  assign rx_records.nready   = {{(9 - RX_AW) {1'b1}}, nready};
+  assign rx_records.nlimit   = {{(9 - RX_AW) {1'b1}}, nlimit};
+  assign rx_records.position = position;
+  assign store = moving && ready && !rx_read.en;
+  assign rx_fetch.idle = !moving && rested;
+  assign rx_fetch.room = nready[RX_AW];
+  assign rx_fetch.en   = moving;
+  assign rx_fetch.part = part;
+  assign rx_records.arrived = !moving && !rested;
 
   always_ff @(posedge clk) begin
-    moving  <= rx_take || (moving && !(store && rx_part == 2'd3));
+    moving  <= rx_fetched.take || (moving && !(store && part == 2'd3));
     ready   <= moving && !store;
     rested  <= !moving;
-    if (store) rx_part <= rx_part + 2'd1;
-    if (store && rx_part == 2'd3) nwptr <= nwptr - 1'b1;
+    if (store) part <= part + 2'd1;
+    if (store && part == 2'd3) nwptr <= nwptr - 1'b1;
     if (rst) begin
       moving  <= 1'b0;
       ready   <= 1'b0;
       rested  <= 1'b1;
-      rx_part <= 2'd0;
+      part <= 2'd0;
       nwptr   <= ~FIRST_NUMBER;
     end
   end
@@ -77,33 +73,35 @@ module litepulse_receive_store #(
   // Memory: one port ----------------------------------------------------------------------------------------------------
   logic [RX_AW:0] addr;
   logic we_lo, we_hi;
+  logic [31:0] rdata;
   (* ram_style = LARGE_RAM *) logic [15:0] mem_lo[0:WORDS-1];
   (* ram_style = LARGE_RAM *) logic [15:0] mem_hi[0:WORDS-1];
-  assign addr  = rx_ren ? {rx_position[RX_AW-1:0] + rx_index, rx_word} : {~nwptr[RX_AW-1:0], rx_part[1]};
-  assign we_lo = store && !rx_part[0];
-  assign we_hi = store && rx_part[0];
+  assign rx_records.data = rdata;
+  assign addr  = rx_read.en ? {position[RX_AW-1:0] + rx_read.index[RX_AW-1:0], rx_read.word} : {~nwptr[RX_AW-1:0], part[1]};
+  assign we_lo = store && !part[0];
+  assign we_hi = store && part[0];
 
   always_ff @(posedge clk) begin
-    if (we_lo) mem_lo[addr] <= rx_fetched;
-    else rx_rdata[15:0] <= mem_lo[addr];
+    if (we_lo) mem_lo[addr] <= rx_fetched.data;
+    else rdata[15:0] <= mem_lo[addr];
   end
   always_ff @(posedge clk) begin
-    if (we_hi) mem_hi[addr] <= rx_fetched;
-    else rx_rdata[31:16] <= mem_hi[addr];
+    if (we_hi) mem_hi[addr] <= rx_fetched.data;
+    else rdata[31:16] <= mem_hi[addr];
   end
 
   // What can be read ------------------------------------------------------------------------------------------------------
   logic [RX_AW:0] nlimit_next;
-  assign nlimit_next = nwptr + rx_position[RX_AW:0];
+  assign nlimit_next = nwptr + position[RX_AW:0];
 
   always_ff @(posedge clk) begin
-    if (rx_free_stb) rx_position <= rx_position + 16'(rx_free_n);
-    rx_nlimit <= nlimit_next;
-    rx_nready <= nlimit_next + FIRST_NUMBER;
+    if (rx_read.free) position <= position + 16'(rx_read.count[RX_AW:0]);
+    nlimit <= nlimit_next;
+    nready <= nlimit_next + FIRST_NUMBER;
     if (rst) begin
-      rx_position <= '0;
-      rx_nlimit   <= ~FIRST_NUMBER;
-      rx_nready   <= '1;
+      position <= '0;
+      nlimit   <= ~FIRST_NUMBER;
+      nready   <= '1;
     end
   end
 

@@ -29,7 +29,12 @@ module litepulse_report (
   logic [3:0]  ev_kind, ev_source;
   logic [7:0]  ev_flags, ev_lo;
   logic [2:0]  ev_off;
-  assign ev = {ev_data, ev_kind, ev_source, ev_flags, ev_lo, ev_off};
+  assign ev.data   = ev_data;
+  assign ev.kind   = ev_kind;
+  assign ev.source = ev_source;
+  assign ev.flags  = ev_flags;
+  assign ev.lo     = ev_lo;
+  assign ev.off    = ev_off;
 
   logic       pulse;
 

@@ -37,13 +37,17 @@ module litepulse_responder #(
     output logic         cfg_err,
     // an edge of the selected channel and direction; what says so is that of the samples shown in this cycle, and not of later settings
     output edge_choice_t edge_choice,
+    // verilator lint_off UNUSEDSIGNAL
     input  chosen_edge_t chosen_edge,
+    // verilator lint_on UNUSEDSIGNAL
     input  logic         line_own,     // our transmitter is busy, or was a moment ago, in terms of `now`
     // a byte, and later the end of its frame; the edge that ended a break: both a cycle further back than an edge of the line, two with
     // S > 1
     input  logic         byte_stb,
     input  logic [7:0]   byte_data,
+    // verilator lint_off UNUSEDSIGNAL
     input  line_events_t line_events,
+    // verilator lint_on UNUSEDSIGNAL
     // litepulse_lin: the end of this frame is a trigger, of a launch with this byte; it must not be launched any more
     input  logic         lin_hit,
     input  logic         lin_overtaken,
@@ -71,26 +75,30 @@ module litepulse_responder #(
   localparam int SL = $clog2(S);
   localparam int B = 24;     // bits of delay and holdoff
   localparam int C = B - SL; // of them, whole cycles
-  localparam int D = 7;      // bits of filt_delay
+  localparam int D = 7;      // bits of the delay of a filter
 
   logic [3:0]   sel_channel;
-  logic         sel_rise, sel_fall, sel_enable, sel_edge, sel_is_line, sel_filtered, line_filtered;
-  logic [D-1:0] filt_delay;
-  logic         byte_ok, byte_own, byte_end, brk_stb, brk_own;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [2:0]   sel_off, byte_end_off, brk_off;
-  // verilator lint_on UNUSEDSIGNAL
-  assign edge_choice = {sel_channel, sel_enable, sel_rise, sel_fall};
-  assign {sel_edge, sel_off, sel_filtered, sel_is_line, line_filtered, filt_delay} = chosen_edge;
-  assign {byte_ok, byte_own, byte_end, byte_end_off, brk_stb, brk_off, brk_own} = line_events;
+  logic         sel_rise, sel_fall, sel_enable;
+  assign edge_choice.channel = sel_channel;
+  assign edge_choice.enable  = sel_enable;
+  assign edge_choice.rise    = sel_rise;
+  assign edge_choice.fall    = sel_fall;
 
   logic [2:0]   off, ev_off;
   logic [1:0]   kind, profile;
   logic [7:0]   data, ev_flags, ev_lo;
   logic [3:0]   ev_kind;
   logic [31:0]  ev_data;
-  assign launch = {kind, profile, data, off};
-  assign ev     = {ev_data, ev_kind, litepulse_map_pkg::SRC_RESPONDER, ev_flags, ev_lo, ev_off};
+  assign launch.kind    = kind;
+  assign launch.profile = profile;
+  assign launch.data    = data;
+  assign launch.off     = off;
+  assign ev.data   = ev_data;
+  assign ev.kind   = ev_kind;
+  assign ev.source = litepulse_map_pkg::SRC_RESPONDER;
+  assign ev.flags  = ev_flags;
+  assign ev.lo     = ev_lo;
+  assign ev.off    = ev_off;
 
   logic         ready, ready_next, count, in_flight, report, hold;   // states
   logic         late, reported, arm, arms, disarm;
@@ -166,14 +174,16 @@ module litepulse_responder #(
   logic no_hit;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
 
   always_ff @(posedge clk) begin
-    if (byte_stb) byte_hit <= byte_ok && !(byte_own && ignore_own) && ((byte_data ^ match_value) & match_mask) == 8'd0;
-    no_hit <= !(sel_edge || (waits && comes));
+    if (byte_stb) byte_hit <= line_events.byte_ok && !(line_events.byte_own && ignore_own)
+        && ((byte_data ^ match_value) & match_mask) == 8'd0;
+    no_hit <= !(chosen_edge.found || (waits && comes));
     if (rst || disarm) no_hit <= 1'b1;
   end
-  assign filtered = by_edge ? sel_filtered : line_filtered;
+  assign filtered = by_edge ? chosen_edge.filtered : chosen_edge.line_filtered;
   assign waits = preset || (ready && no_hit);
-  assign sel_enable = waits && by_edge && !(sel_is_line && line_own && ignore_own);
-  assign comes = (by_byte && byte_end && byte_hit) || (by_lin && byte_end && lin_hit) || (by_break && brk_stb && !(brk_own && ignore_own));
+  assign sel_enable = waits && by_edge && !(chosen_edge.is_line && line_own && ignore_own);
+  assign comes = (by_byte && line_events.byte_end && byte_hit) || (by_lin && line_events.byte_end && lin_hit)
+      || (by_break && line_events.break_end && !(line_events.break_own && ignore_own));
 
   // countdown -----------------------------------------------------------------------------------------------------------
   // `remaining` is, while it counts, T - (now + KE + 2)*S: -1 cycle when due. In a holdoff it is end - (now + 2)*S - 1: negative one cycle
@@ -215,7 +225,7 @@ module litepulse_responder #(
     counts <= !(arms || (hold && negative && !wish) || (landed && launched));
     preset <= load && !report && !wish;
     step   <= step_from == STEP_WAIT ? next_wait[SL +: D]
-        : step_from == STEP_FIXED ? fixed_part : step_from == STEP_FILTER ? ~filt_delay : '1;
+        : step_from == STEP_FIXED ? fixed_part : step_from == STEP_FILTER ? ~chosen_edge.delay : '1;
     if (!no_hit) step <= '1;
     if (!stay) remaining[SL+D-1:0] <= clear ? '0 : sum[SL+D-1:0];
     remaining[B-1:SL+D] <= load ? next_wait[B-1:SL+D] : sum[B:SL+D+1];
@@ -270,7 +280,8 @@ module litepulse_responder #(
       always_ff @(posedge clk) begin
         settle <= load && report;
         if (landed || late) ev_off <= late ? 3'd0 : off;
-        adds <= ready_next ? (by_edge ? sel_off[SL-1:0] : (by_byte || by_lin) ? byte_end_off[SL-1:0] : brk_off[SL-1:0])
+        adds <= ready_next ? (by_edge ? chosen_edge.off[SL-1:0]
+                : (by_byte || by_lin) ? line_events.byte_end_off[SL-1:0] : line_events.break_off[SL-1:0])
             : settle ? ev_off[SL-1:0] : (load && report) ? SL'(S - 1) : '0;
         if (rst) {settle, adds} <= '0;
         for (int s = 0; s < S; s++) begin

@@ -63,7 +63,11 @@ module litepulse_sequencer #(
   logic [4:0]  argument;
   logic [31:0] sum;
   logic        taken, zero;
-  assign operation = {action, argument, taken, sum, zero};
+  assign operation.action   = action;
+  assign operation.argument = argument;
+  assign operation.taken    = taken;
+  assign operation.result   = sum;
+  assign operation.zero     = zero;
   logic [5:0]  outcome;          // of both threads
   logic [1:0]  granted;
   assign outcome = {train_result.outcome, queue_result.outcome};

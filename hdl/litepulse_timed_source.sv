@@ -40,44 +40,45 @@ module litepulse_timed_source #(
     output logic         told,       // it was taken
     output launch_result_t result
 );
-  logic [2:0]  action, off, outcome, ev_off;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [4:0]  argument;
-  // verilator lint_on UNUSEDSIGNAL
-  logic [31:0] sum;
   logic [1:0]  kind, profile;
+  logic [2:0]  off, outcome, ev_off;
   logic [7:0]  data, ev_lo;
-  logic        taken, zero, granted;
-  assign {action, argument, taken, sum, zero} = operation;
-  assign launch = {kind, profile, data, off};
-  assign result = {ev_lo, ev_off, outcome, granted};
+  logic        granted;
+  assign launch.kind    = kind;
+  assign launch.profile = profile;
+  assign launch.data    = data;
+  assign launch.off     = off;
+  assign result.lo      = ev_lo;
+  assign result.off     = ev_off;
+  assign result.outcome = outcome;
+  assign result.granted = granted;
 
   logic load, load_far, load_any, latch, width_was, bad, word_bad, answered;   // with S > 1 a cycle behind `due`
 
-  assign load_far = action == litepulse_program_pkg::ACT_LOAD_FAR;
-  assign load_any = action == litepulse_program_pkg::ACT_LOAD_ANY;
-  assign load     = act && (load_far || load_any || action == litepulse_program_pkg::ACT_LOAD);
-  assign latch    = act && action == litepulse_program_pkg::ACT_LATCH;
-  assign act_do   = act && action == litepulse_program_pkg::ACT_DO;
-  assign width_we = act && action == litepulse_program_pkg::ACT_WIDTH;
+  assign load_far = operation.action == litepulse_program_pkg::ACT_LOAD_FAR;
+  assign load_any = operation.action == litepulse_program_pkg::ACT_LOAD_ANY;
+  assign load     = act && (load_far || load_any || operation.action == litepulse_program_pkg::ACT_LOAD);
+  assign latch    = act && operation.action == litepulse_program_pkg::ACT_LATCH;
+  assign act_do   = act && operation.action == litepulse_program_pkg::ACT_DO;
+  assign width_we = act && operation.action == litepulse_program_pkg::ACT_WIDTH;
   assign cond     = {bad, near_wrap, fired || wrapped || eventful, fired, told};
-  assign word_bad = sum[11:10] == 2'd3 || !prof_valid[sum[9:8]]
-      || (sum[11:10] == litepulse_map_pkg::LAUNCH_BREAK && sum[7:0] == 8'd0);
+  assign word_bad = operation.result[11:10] == 2'd3 || !prof_valid[operation.result[9:8]]
+      || (operation.result[11:10] == litepulse_map_pkg::LAUNCH_BREAK && operation.result[7:0] == 8'd0);
 
   litepulse_slot #(.S(S)) slot (
-      .clk, .rst, .load, .value(sum), .arm(taken || load_far || load_any), .beyond(load_far || (load_any && !taken)),
-      .take_back(disarm), .forget,
+      .clk, .rst, .load, .value(operation.result), .arm(operation.taken || load_far || load_any),
+      .beyond(load_far || (load_any && !operation.taken)), .take_back(disarm), .forget,
       .de_lead, .nslack, .due, .may_be_due, .off, .lead, .armed, .slack_ok, .fired, .is_far, .wrapped
   );
 
   always_ff @(posedge clk) begin
-    if (latch) {kind, profile, data} <= sum[11:0];
+    if (latch) {kind, profile, data} <= operation.result[11:0];
     if (latch) bad <= word_bad;
-    else if (width_was && zero && kind == litepulse_map_pkg::LAUNCH_PULSE) bad <= 1'b1;
+    else if (width_was && operation.zero && kind == litepulse_map_pkg::LAUNCH_PULSE) bad <= 1'b1;
     width_was <= width_we;
-    if (act_do && argument[4]) outcome <= argument[2:0];
+    if (act_do && operation.argument[4]) outcome <= operation.argument[2:0];
     if (ev_ack) told <= 1'b1;
-    else if (act && action != litepulse_program_pkg::ACT_EMIT) told <= 1'b0;
+    else if (act && operation.action != litepulse_program_pkg::ACT_EMIT) told <= 1'b0;
     answered <= due;
     if ((S == 1) ? due : answered) granted <= grant;
     if (due) begin

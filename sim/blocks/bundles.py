@@ -2,16 +2,21 @@
 """A port that is a bundle of wires, field by field: the layouts are those of hdl/litepulse_types.svh."""
 
 import re
+from functools import lru_cache
 
 from sim.cocotb_rig import hdl_dir
 
 
+@lru_cache(maxsize=None)
 def fields(name):
     """{field: bits} of a type, the highest first."""
     text = (hdl_dir() / "litepulse_types.svh").read_text()
     body = re.search(rf"typedef struct packed \{{([^}}]*)\}} {name};", text)[1]
-    found = re.findall(r"(?m)^\s*(logic(?: +\[(\d+):0\])?|\w+) +(\w+);", body)
-    return {field: int(high or 0) + 1 if kind.startswith("logic") else sum(fields(kind).values()) for kind, high, field in found}
+    found = re.findall(r"(?m)^\s*(logic(?: +\[(\d+):(\d+)\])?|\w+) +(\w+);", body)
+    return {
+        field: int(high or 0) - int(low or 0) + 1 if kind.startswith("logic") else sum(fields(kind).values())
+        for kind, high, low, field in found
+    }
 
 
 class Bundle:
@@ -30,3 +35,12 @@ class Bundle:
         for field, bits in self.fields.items():
             word = word << bits | self.values[field]
         self.port.value = word
+
+
+def members(port, name):
+    """{field: value} of an output of such a type; None if a bit of the field is unknown."""
+    levels, found, place = str(port.value), {}, 0
+    for field, bits in fields(name).items():
+        part = levels[place : place + bits]
+        found[field], place = int(part, 2) if set(part) <= {"0", "1"} else None, place + bits
+    return found

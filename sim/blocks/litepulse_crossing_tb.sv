@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The crossing, the store of received records and their two users in `sys`, as the core connects them: top level of their tests.
+`include "litepulse_types.svh"
 module litepulse_crossing_tb #(
     parameter int EV_AW   = 8,
     parameter int RX_AW   = 9,
@@ -10,50 +11,22 @@ module litepulse_crossing_tb #(
 ) (
     input  logic                pulse_clk,
     input  logic                pulse_rst,
-    input  logic                ev_wr,
-    input  logic [127:0]        ev_wdata,
+    input  ev_write_t           ev_write,
     output logic [EV_AW:0]      ev_free,
-    input  logic                rx_wr,
-    input  logic [1:0]          rx_wword,
-    input  logic [15:0]         rx_wdata,
+    input  rx_write_t           rx_write,
     output logic [RING_AW-1:0]  rx_free,
-    output logic                txb_valid,
-    output logic                txb_none,
-    output logic [7:0]          txb_data,
-    input  logic                txb_pop,
-    output logic [LQ_AW:0]      lq_avail,
-    output logic [LQ_AW-1:0]    lq_rptr,
-    input  logic [LQ_AW+1:0]    lq_raddr,
-    input  logic                lq_ren,
-    output logic [31:0]         lq_rdata,
-    input  logic                lq_free1,
-    output logic                cfg_req,
-    output logic [5:0]          cfg_addr,
-    output logic [31:0]         cfg_data,
-    output logic                cfg_stop,
-    input  logic                cfg_done,
-    input  logic                cfg_err,
-    input  logic [63:0]         now_tick,
-    input  logic                ev_gap,
-    input  logic [31:0]         ev_lost,
-    input  logic                ev_lost_carries,
-    input  logic                rx_gap,
-    input  logic [31:0]         rx_nlost,
-    input  logic [7:0]          status_p,
-    input  logic                fault_p,
+    output tx_head_t            tx_head,
+    input  logic                tx_pop,
+    output lq_head_t            lq_head,
+    input  lq_read_t            lq_read,
+    output cfg_request_t        cfg,
+    input  cfg_answer_t         cfg_answer,
+    input  pulse_state_t        state,
     input  logic                sys_clk,
     input  logic                sys_rst,
-    input  logic                bus_stb,
-    input  logic                bus_we,
-    input  logic [14:2]         bus_adr,
-    input  logic [31:0]         bus_dat_w,
-    output logic [31:0]         bus_dat_r,
-    output logic                bus_ack,
-    output logic [7:0]          launch_accepted,
-    output logic [7:0]          launch_refused,
-    output logic [15:0]         tx_dropped,
-    output logic [7:0]          config_applied,
-    output logic [7:0]          config_refused,
+    input  bus_request_t        bus,
+    output bus_answer_t         bus_answer,
+    output window_counts_t      counts,
     output logic [EV_AW:0]      ev_ready,
     output logic [RX_AW:0]      rx_ready,
     output logic [TX_AW:0]      tx_free,
@@ -76,55 +49,24 @@ module litepulse_crossing_tb #(
     output logic                irq_drained,
     output logic                irq_fault
 );
-  logic turn;
+  logic turn, fault, stop_taken;
   wire [1:0] stop = 2'd0;  // no watchdog
-  wire stop_taken;
-  logic [EV_AW:0] ev_nready;
-  logic [RX_AW:0] rx_nready;
-  logic [RX_AW:0] rx_nlimit;
-  assign ev_ready = ~ev_nready;
-  assign rx_ready = ~rx_nready;
+  ev_read_t ev_read;
+  ev_records_t ev_records;
+  rx_fetch_t rx_fetch;
+  rx_fetched_t rx_fetched;
+  rx_read_t rx_read;
+  rx_records_t rx_records;
+  tx_write_t tx_write;
+  lq_write_t lq_write;
   logic [LQ_AW:0] lq_nfree;
-  assign lq_free = ~lq_nfree;
-  logic [15:0] ev_position;
-  logic ev_arrived;
-  logic ev_free_stb;
-  logic [EV_AW:0] ev_free_n;
-  logic ev_ren;
-  logic [EV_AW-1:0] ev_index;
-  logic [1:0] ev_word;
-  logic [31:0] ev_rdata;
-  logic [15:0] rx_position;
-  logic rx_arrived;
-  logic rx_free_stb;
-  logic [RX_AW:0] rx_free_n;
-  logic rx_ren;
-  logic [RX_AW-1:0] rx_index;
-  logic rx_word;
-  logic [31:0] rx_rdata;
-  logic rx_idle, rx_room, rx_take, rx_fetch;
-  logic [1:0] rx_part;
-  logic [15:0] rx_fetched;
-  logic tx_push;
-  logic [7:0] tx_byte;
-  logic lq_we;
-  logic [1:0] lq_word;
-  logic [31:0] lq_wdata;
-  logic lq_commit;
-  logic cfg_start;
-  logic [5:0] cfg_held_addr;
-  logic [31:0] cfg_held_data;
-  logic cfg_held_stop;
-  logic cfg_busy;
-  logic cfg_answered;
-  logic cfg_refused;
-  logic snap_start;
-  logic snap_stream;
-  logic snap_busy;
-  logic snap_ren;
-  logic [3:0] snap_raddr;
-  logic [31:0] snap_rdata;
-  logic fault;
+  cfg_request_t cfg_write;
+  cfg_state_t cfg_state;
+  snap_request_t snap_request;
+  snap_t snap;
+  assign ev_ready = ~ev_records.nready[EV_AW:0];
+  assign rx_ready = ~rx_records.nready[RX_AW:0];
+  assign lq_free  = ~lq_nfree;
 
   litepulse_cdc #(
       .EV_AW  (EV_AW),
@@ -161,6 +103,10 @@ module litepulse_crossing_tb #(
   ) irq (
       .clk(sys_clk),
       .rst(sys_rst),
+      .ev_nready(ev_records.nready[EV_AW:0]),
+      .ev_arrived(ev_records.arrived),
+      .rx_nready(rx_records.nready[RX_AW:0]),
+      .rx_arrived(rx_records.arrived),
       .tx_idle(status[0]),
       .*
   );

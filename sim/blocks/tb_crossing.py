@@ -13,6 +13,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
 from cocotb.utils import get_sim_time
 
+from sim.blocks.bundles import Bundle, members
 from sim.blocks.crossing_model import (
     COUNTER,
     HEADER,
@@ -37,6 +38,7 @@ DEPTH = {
 }
 RING = DEPTH["RING"] - 1  # received records that fit into the crossing's ring, besides the one that is being moved
 LEVELS = 0b01101110  # status bits that are plain levels; 0, 4, 5 and 7 are made with what sys knows
+STATUS = ("tx_idle", "train_running", "train_pending", "resp_armed", None, "queue_idle", "line_busy", "rx_busy")  # of the pulse side
 RX_BUSY = 1 << 7
 
 
@@ -94,29 +96,7 @@ class Crossing:
     async def start(self):
         dut = self.dut
         for name in (
-            "ev_wr",
-            "ev_wdata",
-            "rx_wr",
-            "rx_wword",
-            "rx_wdata",
-            "txb_pop",
-            "lq_raddr",
-            "lq_ren",
-            "lq_free1",
-            "cfg_done",
-            "cfg_err",
-            "now_tick",
-            "ev_gap",
-            "ev_lost",
-            "ev_lost_carries",
-            "rx_gap",
-            "rx_nlost",
-            "status_p",
-            "fault_p",
-            "bus_stb",
-            "bus_we",
-            "bus_adr",
-            "bus_dat_w",
+            "tx_pop",
             "irq_ev_level",
             "irq_rx_level",
             "irq_ev_age",
@@ -129,6 +109,11 @@ class Crossing:
             "irq_lq_space",
         ):
             getattr(dut, name).value = 0
+        self.ev_write, self.rx_write = Bundle(dut.ev_write, "ev_write_t"), Bundle(dut.rx_write, "rx_write_t")
+        self.lq_read, self.cfg_answer = Bundle(dut.lq_read, "lq_read_t"), Bundle(dut.cfg_answer, "cfg_answer_t")
+        self.pulse_state, self.bus = Bundle(dut.state, "pulse_state_t"), Bundle(dut.bus, "bus_request_t")
+        self.rest()
+        self.bus()
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
         cocotb.start_soon(Clock(dut.pulse_clk, PULSE_PERIOD, unit="ps").start(start_high=False))
@@ -146,8 +131,8 @@ class Crossing:
         await FallingEdge(dut.sys_clk)
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
-        for name in ("ev_wr", "rx_wr", "txb_pop", "lq_ren", "lq_free1", "cfg_done", "fault_p", "bus_stb", "status_p"):
-            getattr(dut, name).value = 0
+        self.rest()
+        self.bus(stb=0)
         await Timer(4 * max(PULSE_PERIOD, SYS_PERIOD), unit="ps")
         order = [(dut.pulse_rst, dut.pulse_clk), (dut.sys_rst, dut.sys_clk)]
         rng.shuffle(order)
@@ -159,6 +144,15 @@ class Crossing:
         self.clear()
         self.running = True
 
+    def rest(self):
+        """The pulse side does nothing."""
+        self.ev_write(valid=0)
+        self.rx_write(valid=0)
+        self.lq_read(en=0, free=0)
+        self.cfg_answer(done=0)
+        self.pulse_state(fault=0, **{name: 0 for name in STATUS if name})
+        self.dut.tx_pop.value = 0
+
     # The pulse side -----------------------------------------------------------------------------------------------
     async def pulse_side(self):
         dut, rng = self.dut, self.rng
@@ -169,16 +163,15 @@ class Crossing:
             time, rate = now(), self.rate
             # what the last rising edge made of it
             if self.launch_read:
-                assert int(dut.lq_rdata.value) == self.launch_read[0], "launch word"
+                assert members(dut.lq_head, "lq_head_t")["data"] == self.launch_read[0], "launch word"
             ev_free, rx_free = int(dut.ev_free.value), int(dut.rx_free.value)
             self.events.check_writer(ev_free, time, PULSE_DELAY)
             # a record that is being moved has left the ring, and may be the next already
             waiting = self.receive.put.count - self.stored.at(time - PULSE_DELAY)
             room = self.stored.count + 2 - self.receive.put.count
             assert RING - waiting <= rx_free <= min(RING, RING + room), f"room for {rx_free} received records"
-            avail = int(dut.lq_avail.value)
+            avail = members(dut.lq_head, "lq_head_t")["avail"]
             self.launches.check_reader(avail, time, PULSE_DELAY)
-            assert int(dut.lq_rptr.value) == self.launches.taken.count % DEPTH["LQ"]
             # the tick of this cycle, counted in steps of 4 (S = 4); lost counts that are never the same twice
             self.cycle += 1
             self.tick += 4
@@ -189,15 +182,14 @@ class Crossing:
             # a count that carries is none, and never in two cycles in a row
             carries = self.lost.get(self.cycle - 1) != (None, None) and rng.random() < 0.4
             self.lost[self.cycle] = (None, None) if carries else (events if gap else 0, received if rx_gap else 0)
-            dut.ev_lost_carries.value = carries
-            dut.now_tick.value = self.tick
-            dut.ev_gap.value, dut.ev_lost.value, dut.rx_gap.value, dut.rx_nlost.value = gap, events, rx_gap, received ^ 0xFFFFFFFF
+            self.pulse_state(tick=self.tick, ev_gap=gap, ev_lost=events, ev_lost_carries=int(carries))
+            self.pulse_state(rx_gap=rx_gap, rx_nlost=received ^ 0xFFFFFFFF)
             # streams
             write = ev_free > 0 and rng.random() < rate["event"]
-            dut.ev_wr.value = write
+            self.ev_write(valid=int(write))
             if write:
                 record = [rng.getrandbits(32) for _ in range(4)]
-                dut.ev_wdata.value = sum(word << 32 * i for i, word in enumerate(record))
+                self.ev_write(data=sum(word << 32 * i for i, word in enumerate(record)))
                 self.events.write(time, record)
                 self.event_ticks.append(self.tick)
             # received records, in four words that may have pauses between them
@@ -205,9 +197,8 @@ class Crossing:
                 self.writing = [rng.getrandbits(16) for _ in range(4)]
                 self.record_words = list(self.writing)
             write = bool(self.writing) and rng.random() < 0.9
-            dut.rx_wr.value = write
-            dut.rx_wword.value = 4 - len(self.writing) if self.writing else 0
-            dut.rx_wdata.value = self.writing[0] if self.writing else rng.getrandbits(16)
+            self.rx_write(valid=int(write), word=4 - len(self.writing) if self.writing else 0)
+            self.rx_write(data=self.writing[0] if self.writing else rng.getrandbits(16))
             if write:
                 assert rx_free > 0
                 self.writing.pop(0)
@@ -216,7 +207,8 @@ class Crossing:
                     self.receive.write(time, [words[0] | words[1] << 16, words[2] | words[3] << 16])
                     self.receive_ticks.append(self.tick)
             # bytes to send
-            valid = int(dut.txb_valid.value)
+            head = members(dut.tx_head, "tx_head_t")
+            valid = head["valid"]
             waiting = self.tx.put.count - self.tx.taken.count
             assert valid <= (waiting > 0), "a byte nobody sent"
             if not valid:
@@ -224,45 +216,43 @@ class Crossing:
                 assert self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count or time - self.popped <= duration(ROUND), (
                     "a byte is overdue"
                 )
-                assert not int(dut.txb_none.value) or self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count, "a byte is forgotten"
+                assert not head["none"] or self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count, "a byte is forgotten"
             pop = bool(valid) and rng.random() < rate["pop"]
             if valid:
-                assert int(dut.txb_data.value) == self.tx.oldest(), "byte to send"
-            dut.txb_pop.value = pop
+                assert head["data"] == self.tx.oldest(), "byte to send"
+            dut.tx_pop.value = pop
             if pop:
                 self.tx.free(time)
                 self.popped = time
-            # launches: any word of any entry in sight, held while not read again
-            dut.lq_ren.value = 0
-            dut.lq_free1.value = 0
+            # launches: any word of the oldest, held while not read again
+            self.lq_read(en=0, free=0)
             if avail and rng.random() < rate["launch"]:
-                entry, word = rng.randrange(avail), rng.randrange(4)
-                dut.lq_ren.value = 1
-                dut.lq_raddr.value = ((self.launches.taken.count + entry) % DEPTH["LQ"]) << 2 | word
-                self.launch_read = (self.launches.oldest(entry)[word],)
+                word = rng.randrange(4)
+                self.lq_read(en=1, word=word)
+                self.launch_read = (self.launches.oldest()[word],)
                 if rng.random() < 0.4:
-                    dut.lq_free1.value = 1
+                    self.lq_read(free=1)
                     self.launches.free(time)
             # configuration
-            dut.cfg_done.value = 0
-            if int(dut.cfg_req.value):
+            self.cfg_answer(done=0)
+            cfg = members(dut.cfg, "cfg_request_t")
+            if cfg["valid"]:
                 assert self.config, "a configuration word nobody wrote"
-                assert (int(dut.cfg_addr.value), int(dut.cfg_data.value)) == self.config[0], "configuration word"
+                assert (cfg["addr"], cfg["data"]) == self.config[0], "configuration word"
                 if self.answers and rng.random() < rate["answer"]:
-                    dut.cfg_done.value = 1
                     refused = rng.random() < 0.3
-                    dut.cfg_err.value = refused
+                    self.cfg_answer(done=1, refused=int(refused))
                     self.config.popleft()
                     self.answered["config_refused" if refused else "config_applied"].add(time)
             # levels and strobes
             fault = rng.random() < rate["fault"]
-            dut.fault_p.value = fault
+            self.pulse_state(fault=int(fault))
             if fault:
                 self.faults.append(time)
             if rng.random() < rate["levels"]:
                 self.status = rng.getrandbits(8)
                 self.status_since = time
-            dut.status_p.value = self.status
+            self.pulse_state(**{name: self.status >> bit & 1 for bit, name in enumerate(STATUS) if name})
 
     # The sys side, but for the bus ------------------------------------------------------------------------------------
     async def sys_side(self):
@@ -320,7 +310,7 @@ class Crossing:
                         assert not status & RX_BUSY, "busy with nothing on its way"
             for name, timeline in self.answered.items():
                 least = timeline.at(time - SYS_DELAY)
-                newer = (int(getattr(dut, name).value) - self.counters[name] - least) % 256
+                newer = (self.counts()[name] - self.counters[name] - least) % 256
                 assert newer <= timeline.count - least, name
             if int(dut.irq_fault.value):
                 self.told.append(time)
@@ -340,27 +330,31 @@ class Crossing:
     async def access(self, address, data=None, done=lambda: None):
         """One access from falling edge to falling edge; returns what was read. `done` is called when it has been done."""
         dut = self.dut
-        dut.bus_stb.value = 1
-        dut.bus_we.value = data is not None
-        dut.bus_adr.value = address >> 2
-        dut.bus_dat_w.value = self.rng.getrandbits(32) if data is None else data
+        self.bus(stb=1, we=int(data is not None), adr=address >> 2, dat_w=self.rng.getrandbits(32) if data is None else data)
         waits = 0
         while True:
             await FallingEdge(dut.sys_clk)
             waits += 1
-            ended = bool(int(dut.bus_ack.value))
+            ended = bool(self.answer()["ack"])
             self.acted = ended and data is not None
             if ended:
                 done()
                 break
             assert waits <= 300, "the bus hangs"
-        result = int(dut.bus_dat_r.value)
+        result = self.answer()["dat_r"]
         self.waits = waits
         await FallingEdge(dut.sys_clk)
-        assert not int(dut.bus_ack.value), "acknowledged twice"
-        dut.bus_stb.value = 0
-        dut.bus_we.value = 0
+        assert not self.answer()["ack"], "acknowledged twice"
+        self.bus(stb=0, we=0)
         return result
+
+    def answer(self):
+        """What the window answers to the bus."""
+        return members(self.dut.bus_answer, "bus_answer_t")
+
+    def counts(self):
+        """What the window has counted."""
+        return members(self.dut.counts, "window_counts_t")
 
     async def pause(self, cycles=1):
         for _ in range(cycles):
@@ -442,13 +436,13 @@ class Crossing:
         # more room may come until it is looked at
         fits = int(dut.tx_free.value) >= n
         may_fit = DEPTH["TX"] + 1 - (self.tx.put.count - self.tx.taken.count) >= n
-        before = int(dut.tx_dropped.value)
+        before = self.counts()["tx_dropped"]
         self.sending = n
 
         def sent():
             nonlocal may_fit
             may_fit = may_fit or DEPTH["TX"] + 1 - (self.tx.put.count - self.tx.taken.count) >= n
-            dropped = (int(dut.tx_dropped.value) - before) % 0x10000
+            dropped = (self.counts()["tx_dropped"] - before) % 0x10000
             assert dropped in ([0] if fits else [0, n] if may_fit else [n])
             self.counters["tx_dropped"] += dropped
             for byte in data[: n - dropped]:
@@ -573,7 +567,7 @@ class Crossing:
             self.counters[name] += timeline.count
             self.answered[name] = Timeline()
         for name, value in self.counters.items():
-            assert int(getattr(self.dut, name).value) == value % COUNTER.get(name, 1 << 8), name
+            assert self.counts()[name] == value % COUNTER.get(name, 1 << 8), name
         for depth, name in ((DEPTH["EV"], "ev_free"), (RING, "rx_free"), (DEPTH["LQ"], "lq_free"), (DEPTH["TX"], "tx_free")):
             assert int(getattr(self.dut, name).value) == depth, name
         assert int(self.dut.status.value) == 0xEF
@@ -653,7 +647,7 @@ async def reset_in_the_middle(dut):
         await bench.reset()
         await FallingEdge(dut.sys_clk)
         for name in bench.counters:
-            assert int(getattr(dut, name).value) == 0
+            assert bench.counts()[name] == 0
         assert int(dut.lq_free.value) == DEPTH["LQ"] and int(dut.tx_free.value) == DEPTH["TX"]
         for _ in range(30):
             await bench.anything()
@@ -694,9 +688,9 @@ async def pulse_side_silent(dut):
         bench.counters["config_refused"] += 1
 
     for _ in range(2):
-        refused = int(dut.config_refused.value)
+        refused = bench.counts()["config_refused"]
         await bench.access(REGION["config"] + 4, 0x12345678, given_up)
-        assert 256 <= bench.waits <= 258 and int(dut.config_refused.value) == refused + 1
+        assert 256 <= bench.waits <= 258 and bench.counts()["config_refused"] == refused + 1
         assert await bench.access(REGION["config"] + 4 * held[0][0]) == 0 and 256 <= bench.waits <= 258
         await bench.header("events")
     assert list(bench.config) == held

@@ -14,7 +14,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 
-from sim.blocks.bundles import Bundle
+from sim.blocks.bundles import Bundle, members
 
 S = int(os.environ.get("LITEPULSE_PARAM_S", "1"))
 INPUTS = int(os.environ.get("LITEPULSE_PARAM_INPUTS", "4"))
@@ -109,23 +109,6 @@ def delay_of(f):
     return next(d for d in range(64) if d * S >= max(f, 1) - 1)
 
 
-NAMES = (
-    "edge_a",
-    "edge_f",
-    "edge_changed",
-    "edge_level",
-    "edge_group",
-    "edge_delay",
-    "filt_delay",
-    "cond_line",
-    "line_delay",
-    "sel_edge",
-    "sel_off",
-    "sel_filtered",
-    "sel_is_line",
-)
-
-
 async def run(dut, rng, cycles, written, edges_on, sel, mood):
     """One stretch; `edges_on`: {cycle: (rise, fall)}. Returns how many records and edges were seen."""
     dut.rst.value = 1
@@ -153,7 +136,8 @@ async def run(dut, rng, cycles, written, edges_on, sel, mood):
             settings(filt_len=written[n][0], filt_en=written[n][1])
         dut.samples.value = sum(waves[c][n * S + s] << (c * S + s) for c in range(C) for s in range(S))
         await ReadOnly()
-        seen.append({name: int(getattr(dut, name).value) for name in NAMES})
+        edges, chosen = members(dut.edges, "edges_t"), members(dut.chosen_edge, "chosen_edge_t")
+        seen.append((edges, chosen, int(dut.cond_line.value), int(dut.line_delay.value)))
         await RisingEdge(dut.clk)
 
     rests = [0] * INPUTS + [1]
@@ -178,30 +162,30 @@ async def run(dut, rng, cycles, written, edges_on, sel, mood):
         return sum(bit << place for place, bit in enumerate(row))
 
     records = 0
-    for m, now in enumerate(seen):
+    for m, (edges, chosen, cond_line, line_delay) in enumerate(seen):
         # What is shown in cycle m. With S > 1 it is older, and the settings have been taken over in between only if it is the same by both.
         f, group = force[m]
         where = f"cycle {m}, words {written}"
-        assert now["filt_delay"] == delay_of(f), where
-        assert now["sel_is_line"] == (channel == INPUTS)
-        assert now["cond_line"] == bits(levels[INPUTS][m * S : m * S + S]), where
+        assert chosen["delay"] == delay_of(f), where
+        assert chosen["is_line"] == (channel == INPUTS)
+        assert cond_line == bits(levels[INPUTS][m * S : m * S + S]), where
         hits = [s for s, new in sorted(flips[channel][m].items()) if (sel_rise if new else sel_fall)]
-        assert now["sel_edge"] == bool(hits and enabled[m]), where
-        if now["sel_edge"]:
-            assert (now["sel_off"], now["sel_filtered"]) == (hits[0], group >> channel & 1), where
+        assert chosen["found"] == bool(hits and enabled[m]), where
+        if chosen["found"]:
+            assert (chosen["off"], chosen["filtered"]) == (hits[0], group >> channel & 1), where
         if m == 0:
             continue
         # the edges of the cycle before, with what was in force then
         f, group = force[m - 1]
-        assert (now["edge_delay"], now["edge_group"]) == (delay_of(f), group), where
-        assert now["line_delay"] == (delay_of(f) if group >> INPUTS & 1 else 0), where
-        assert now["edge_level"] == sum(bits(levels[c][(m - 1) * S : m * S]) << (c * S) for c in range(C)), where
+        assert (edges["delay"], edges["group"]) == (delay_of(f), group), where
+        assert line_delay == (delay_of(f) if group >> INPUTS & 1 else 0), where
+        assert edges["level"] == sum(bits(levels[c][(m - 1) * S : m * S]) << (c * S) for c in range(C)), where
         changed = [0, 0]
         for c in range(C):
             for s, new in flips[c][m - 1].items():
                 changed[group >> c & 1] |= (wanted[m - 1][new] >> c & 1) << (c * S + s)
-        assert now["edge_changed"] == changed[0] | changed[1], where
-        assert (now["edge_a"], now["edge_f"]) == (int(changed[0] != 0), int(changed[1] != 0)), where
+        assert edges["changed"] == changed[0] | changed[1], where
+        assert (edges["plain"], edges["filtered"]) == (int(changed[0] != 0), int(changed[1] != 0)), where
         records += (changed[0] != 0) + (changed[1] != 0)
     return records, count
 
@@ -280,11 +264,12 @@ async def test_one_edge_one_change(dut):
                     settings(filt_len=word[0], filt_en=word[1])
                 dut.samples.value = mask << (INPUTS * S) | sum((n * S + s >= edge) << s for s in range(S))
                 await ReadOnly()
-                if int(dut.edge_changed.value):
-                    changed, level = int(dut.edge_changed.value) & mask, int(dut.edge_level.value) & mask
+                edges = members(dut.edges, "edges_t")
+                if edges["changed"]:
+                    changed, level = edges["changed"] & mask, edges["level"] & mask
                     assert changed and changed & (changed - 1) == 0 and changed & level, (change, changed, level)
-                    filtered = int(dut.edge_group.value) & 1
-                    stamp = (n - 1 - EX - (int(dut.edge_delay.value) if filtered else 0)) * S + changed.bit_length() - 1
+                    filtered = edges["group"] & 1
+                    stamp = (n - 1 - EX - (edges["delay"] if filtered else 0)) * S + changed.bit_length() - 1
                     first = (change + (1 if S == 1 else 3)) * S  # that counts by the new settings
                     end = (change + 1 if S == 1 else change) * S  # of the samples that count by the old ones
                     by_old = edge + (max(1, old[0]) if old[1] else 1) <= end

@@ -131,7 +131,7 @@ module litepulse_tb #(
     );
 
 `ifndef LITEPULSE_NETLIST
-    assign config_done = core.cfg_done;
+    assign config_done = core.cfg_answer.done;
 `endif
     assign de_oe_pin = oe_pin;
     if (S == 1) begin : gen_generic

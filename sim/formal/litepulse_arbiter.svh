@@ -45,7 +45,7 @@
     end
     g_off[3] = 3'd0;
     g_len[3] = 33'(4 * S);
-    for (int s = 0; s < 8; s++) g_line[s] = !free_next || 3'(s) < free_off;
+    for (int s = 0; s < 8; s++) g_line[s] = !line.free_next || 3'(s) < line.free_off;
     for (int i = 0; i < 4; i++) g_inside[i] = g_grant[i] && 33'(g_off[i]) + g_len[i] < 33'(S);
   end
   // a pulse's width stands like the rest of the launch
@@ -143,7 +143,7 @@
 
   always_ff @(posedge clk) begin
     // a break that is held begins as soon as nothing is on the line or about to be
-    if (f_past && !$past(rst) && $past(break_stays && free_next && free_off == 3'd0 && a_due == 3'd0 && !line_active
+    if (f_past && !$past(rst) && $past(break_stays && line.free_next && line.free_off == 3'd0 && a_due == 3'd0 && !line.active
         && !hold_start)) assert (hold_start);
     if (f_past && hold_start) assert ($past(break_stays));
     cover (f_past && grant == 3'b001 && refuse == 3'b110);
@@ -151,6 +151,6 @@
     cover (f_past && be_grant);
     cover (f_past && hold_start);
     if (S > 1) cover (f_past && grant == 3'b111);
-    if (S > 1) cover (f_past && free_next && free_off == 3'(S - 1) && grant[2]);
+    if (S > 1) cover (f_past && line.free_next && line.free_off == 3'(S - 1) && grant[2]);
   end
 `endif

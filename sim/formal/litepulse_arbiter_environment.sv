@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What litepulse_arbiter takes for granted of the sources, of litepulse_config and of litepulse_line_tx.
 `include "litepulse_environment.svh"
+`include "litepulse_types.svh"
 module litepulse_arbiter_environment #(
     parameter bit ASSUMED = `ASSUMED,
     parameter int S = 1
@@ -20,12 +21,8 @@ module litepulse_arbiter_environment #(
     input logic        break_stays,
     input logic [3:0]  prof_invert,
     input logic        may_read,
-    input logic        free_next,
-    input logic [2:0]  free_off,
-    input logic        free_rest,
+    input line_state_t line,
     input logic [S-1:0] free_from,
-    input logic        line_settled,
-    input logic        line_active,
     input logic        start,
     input logic        start_ends1,
     input logic [2:0]  start_ends_off,
@@ -60,22 +57,22 @@ module litepulse_arbiter_environment #(
       if (be_due_was && !rst_was) `ASSUME(be_data == be_data_was);
       // litepulse_config: a profile is written only in a cycle in which the memory is not read
       if (may_read_was && !rst_was) `ASSUME(prof_invert == invert_was);
-      if (hold_start_was) `ASSUME(line_active || rst || rst_was);
+      if (hold_start_was) `ASSUME(line.active || rst || rst_was);
     end
     // litepulse_config
     if (live && break_stays) `ASSUME(break_hold);
     if (past && break_stays_was && !rst_was) `ASSUME(break_hold);
     if (live) begin
       `ASSUME((due & ~may_be_due) == 3'd0 && (be_asks || !be_due));
-      // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active
-      if (free_next) `ASSUME(!line_settled && free_off <= 3'(S - 1));
+      // litepulse_line_tx: what is on the line shows as `free_next`; hold_start makes it active
+      if (line.free_next) `ASSUME(!line.settled && line.free_off <= 3'(S - 1));
       if (S == 1) begin
-        if (!start) `ASSUME(free_rest == free_next);
+        if (!start) `ASSUME(line.free_rest == line.free_next);
       end else begin
-        `ASSUME(free_next == (start ? start_ends1 : free_rest));
-        if (hold_start) `ASSUME(!free_rest);
-        if (start && start_ends1) `ASSUME(free_off == start_ends_off);
-        if (!start && !hold_start) for (int s = 0; s < S; s++) `ASSUME(free_from[s] == (free_next && free_off <= 3'(s)));
+        `ASSUME(line.free_next == (start ? start_ends1 : line.free_rest));
+        if (hold_start) `ASSUME(!line.free_rest);
+        if (start && start_ends1) `ASSUME(line.free_off == start_ends_off);
+        if (!start && !hold_start) for (int s = 0; s < S; s++) `ASSUME(free_from[s] == (line.free_next && line.free_off <= 3'(s)));
       end
     end
   end

@@ -31,7 +31,7 @@
     f_clear1 <= anew[c] ? 7'd0 : f_clear;
     f_clear2 <= rst ? 7'd0 : f_clear1;
     f_clear3 <= rst ? 7'd0 : f_clear2;
-    if (settled) f_F <= filt_len;
+    if (settled) f_F <= settings.filt_len;
     if (rst) f_F <= 6'd1;
   end
 
@@ -60,21 +60,21 @@
 
   // of F - 1 samples the cycles, rounded up
   always_comb begin
-    if (f_past) assert (int'(filt_delay) == (int'(f_F) + (f_F == 6'd0 ? S - 1 : S - 2)) / S);
-    if (f_past && edge_f) assert (edge_delay <= 7'd62);
-    if (f_age3 > 2'd1) assert (edge_delay <= 7'd62 && line_delay <= 7'd62);
+    if (f_past) assert (int'(chosen_edge.delay) == (int'(f_F) + (f_F == 6'd0 ? S - 1 : S - 2)) / S);
+    if (f_past && edges.filtered) assert (edges.delay <= 7'd62);
+    if (f_age3 > 2'd1) assert (edges.delay <= 7'd62 && line_delay <= 7'd62);
   end
 
   // what is written is in force soon, and a channel counts again
   always_comb begin
     if (f_past && !rst) begin
-      if (!filt_new && !f_wrote && !f_wrote2) assert (group == filt_en[C-1:0] && f_F == filt_len && !anew[c]);
+      if (!settings.filt_new && !f_wrote && !f_wrote2) assert (group == filt_en[C-1:0] && f_F == settings.filt_len && !anew[c]);
       // one that was unfiltered and is, misses nothing
       if (!group[c] && !filt_en[c] && S > 1) assert (!anew[c]);
     end
   end
   always_ff @(posedge clk) begin
-    f_wrote <= filt_new && !rst;
+    f_wrote <= settings.filt_new && !rst;
     f_wrote2 <= f_wrote && !rst;
   end
 
@@ -87,18 +87,18 @@
             && (f_want[s] ? rise_en[c] : fall_en[c])));
       end
       if (!$past(rst)) begin
-        assert (edge_changed[c*S +: S] == $past(enabled[c*S +: S]));
-        assert (edge_level[c*S +: S] == $past(level[c*S +: S]));
-        assert (edge_group[c] == $past(group[c]) && edge_delay == $past(filt_delay));
-        if (edge_changed[c*S +: S] != '0) assert (edge_group[c] ? edge_f : edge_a);
-        assert (line_delay == ($past(group[INPUTS]) ? $past(filt_delay) : 7'd0));
+        assert (edges.changed[c*S +: S] == $past(enabled[c*S +: S]));
+        assert (edges.level[c*S +: S] == $past(level[c*S +: S]));
+        assert (edges.group[c] == $past(group[c]) && edges.delay == $past(chosen_edge.delay));
+        if (edges.changed[c*S +: S] != '0) assert (edges.group[c] ? edges.filtered : edges.plain);
+        assert (line_delay == ($past(group[INPUTS]) ? $past(chosen_edge.delay) : 7'd0));
         if (S > 1) assert (level[c*S +: S] == $past(level_next[c*S +: S]));   // cond_next
       end
       cover (group[c] && f_F == 6'd5 && enabled[c*S] && f_old[4] != f_old[0]);
       cover (group[c] && f_F == 6'd3 && f_old[0] != x[0] && f_old[1] == x[0] && f_old[2] == x[0] && level[c*S] != x[0]);
       cover (!group[c] && enabled[c*S]);
-      cover (edge_f && filt_delay != edge_delay);
-      cover (edge_changed[c*S] && !edge_group[c] && group[c]);
+      cover (edges.filtered && chosen_edge.delay != edges.delay);
+      cover (edges.changed[c*S] && !edges.group[c] && group[c]);
     end
   end
 
@@ -120,7 +120,7 @@
       assert (f_F == f_last_F && group[c] == f_last_en);
     end
   end
-  always_ff @(posedge clk) {f_last_en, f_last_F} <= rst ? {1'b0, 6'd1} : {filt_en[c], filt_len};
+  always_ff @(posedge clk) {f_last_en, f_last_F} <= rst ? {1'b0, 6'd1} : {filt_en[c], settings.filt_len};
 `else
   // `run` is one more than the length of the run that ends before this cycle, of samples that count together
   logic f_same, f_full;
@@ -131,7 +131,7 @@
     f_full = 1'b1;
     if (f_past && !rst) begin
       assert (gen_settle.came == {f_wrote2, f_wrote} && (!gen_settle.len_came || f_wrote || f_wrote2));
-      if (!filt_len_new && !gen_settle.len_came) assert (filt_len == f_F);
+      if (!settings.filt_len_new && !gen_settle.len_came) assert (settings.filt_len == f_F);
       if (group[c] && !anew[c]) begin
         for (int s = 0; s < S; s++) assert (need[6*s +: 6] == ((f_F > 6'(s)) ? f_F - 6'(s) : 6'd0));
         for (int s = 0; s <= S; s++) assert (few[s] == (f_F <= 6'(s)));

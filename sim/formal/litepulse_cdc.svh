@@ -20,27 +20,25 @@
 
   // What the users promise.
   (* anyseq *) logic [EV_AW:0] f_ev_index;  // which record is read; also one that is not ready
-  (* anyseq *) logic [LQ_AW:0] f_lq_ahead;
   logic [63:0] f_tick_was;
   logic f_pushing;  // what was done was a push
   always_comb begin
-    if (ev_wr) assume (ev_free != '0);
-    if (rx_wr) assume (rx_free != '0 && rx_wword == f_rx_part);
+    if (ev_write.valid) assume (ev_free != '0);
+    if (rx_write.valid) assume (rx_free != '0 && rx_write.word == f_rx_part);
     if (done) assume (turn);
-    if (f_rx_took) assume (!rx_idle);
+    if (f_rx_took) assume (!rx_fetch.idle);
     if (cycle > 3'd3) assume (!done);  // four bytes at most, from the first cycle of a turn on
-    assume (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);
-    if (f_deed && done) assume (tx_push && f_pushing);
-    if (f_bus_deed) assume (!lq_we);
-    if (ev_free_stb) assume (ev_free_n <= f_ev_ready);
-    if (tx_push) assume (tx_free != '0);
-    if (lq_we || lq_commit) assume (lq_nfree != '1);
-    if (lq_free1) assume (lq_avail != '0);
-    if (cfg_start) assume (!cfg_busy);
-    if (snap_start) assume (!snap_busy);
-    assume (f_ev_index[EV_AW-1:0] == ev_index);
-    assume (lq_raddr[LQ_AW+1:2] == lq_rptr + f_lq_ahead[LQ_AW-1:0]);
-    assume (now_tick == f_tick_was + 1'b1);
+    assume (3'(tx_write.valid) + 3'(lq_write.commit) + 3'(ev_read.free) + 3'(cfg_write.valid) + 3'(snap_request.start) <= 1);
+    if (f_deed && done) assume (tx_write.valid && f_pushing);
+    if (f_bus_deed) assume (!lq_write.en);
+    if (ev_read.free) assume (ev_read.count <= 9'(f_ev_ready));
+    if (tx_write.valid) assume (tx_free != '0);
+    if (lq_write.en || lq_write.commit) assume (lq_nfree != '1);
+    if (lq_read.free) assume (lq_avail != '0);
+    if (cfg_write.valid) assume (!cfg_state.busy);
+    if (snap_request.start) assume (!snap.busy);
+    assume (f_ev_index[EV_AW-1:0] == ev_read.index[EV_AW-1:0]);
+    assume (state.tick == f_tick_was + 1'b1);
   end
 
   // What each entry holds from its write until its place is written again; what was read.
@@ -57,42 +55,42 @@
   logic f_snap_known = 1'b0;
   logic f_rx_any, f_rx_took;  // a record has been taken; in this turn
   logic f_rx_quiet, f_rx_done;  // sys passed in the last cycle with room for a record and no byte being received; all had been moved
-  wire f_snap_end = snap_word == SNAP_HI && !(snap_top && !now_tick[31]);
+  wire f_snap_end = snap_word == SNAP_HI && !(snap_top && !state.tick[31]);
 
   always_ff @(posedge pulse_clk) begin
-    f_tick_was <= now_tick;
-    if (ev_wr && ev_wptr[EV_AW-1:0] == f_ev_n[EV_AW-1:0]) begin
+    f_tick_was <= state.tick;
+    if (ev_write.valid && ev_wptr[EV_AW-1:0] == f_ev_n[EV_AW-1:0]) begin
       f_ev_known <= ev_wptr == f_ev_n;
-      f_ev_data  <= ev_wdata[32*f_ev_w+:32];
+      f_ev_data  <= ev_write.data[32*f_ev_w+:32];
     end
-    if (rx_wr) f_rx_part <= f_rx_part + 1'b1;
+    if (rx_write.valid) f_rx_part <= f_rx_part + 1'b1;
     if (rx_written) f_rx_wr <= f_rx_wr + 1'b1;
     if (rx_came) f_rx_told <= f_rx_told + 1'b1;
     if (pulse_take) f_rx_sent <= f_rx_wr;
-    if (rx_wr && rx_wword == f_rx_w && f_rx_wr[RING_AW-1:0] == f_rx_n[RING_AW-1:0]) begin
+    if (rx_write.valid && rx_write.word == f_rx_w && f_rx_wr[RING_AW-1:0] == f_rx_n[RING_AW-1:0]) begin
       f_rx_known <= f_rx_wr == f_rx_n;
-      f_rx_data  <= rx_wdata;
+      f_rx_data  <= rx_write.data;
     end
     if (tx_fetch) begin
       f_tx_r      <= f_tx_r + 1'b1;
       f_tx_read   <= f_tx_r == f_tx_n;
       f_tx_expect <= f_tx_data;
     end
-    if (txb_valid && txb_pop) f_tx_pops <= f_tx_pops + 1'b1;
-    if (lq_ren) begin
+    if (txb_valid && tx_pop) f_tx_pops <= f_tx_pops + 1'b1;
+    if (lq_read.en) begin
       // one that is just being counted may be read too
-      f_lq_read   <= (f_lq_ahead < lq_avail || (lq_came && f_lq_ahead == lq_avail)) && lq_rptr_full + f_lq_ahead == f_lq_n && lq_raddr[1:0] == f_lq_w && f_lq_whole;
+      f_lq_read   <= (lq_avail != '0 || lq_came) && lq_rptr == f_lq_n && lq_read.word == f_lq_w && f_lq_whole;
       f_lq_expect <= f_lq_data;
     end
-    if (cfg_req && cfg_done) begin
+    if (cfg.valid && cfg_answer.done) begin
       f_cfg_dones     <= !f_cfg_dones;
-      f_cfg_bad_given <= cfg_err;
+      f_cfg_bad_given <= cfg_answer.refused;
     end
     if (pulse_take) f_lq_told <= lq_wptr;
-    f_lost_was <= snap_sel ? (rx_gap ? ~rx_nlost : 32'd0) : ev_gap ? ev_lost : 32'd0;
-    f_carried <= ev_lost_carries;
+    f_lost_was <= snap_sel ? (state.rx_gap ? ~state.rx_nlost : 32'd0) : state.ev_gap ? state.ev_lost : 32'd0;
+    f_carried <= state.ev_lost_carries;
     if (snap_go && snap_word == SNAP_LOST) {f_lost, f_lost_whole} <= {f_lost_was, !f_carried};
-    if (snap_word == SNAP_LO) f_tick <= now_tick;
+    if (snap_word == SNAP_LO) f_tick <= state.tick;
     if (f_snap_end && f_snap_n[2] == snap_sel) begin
       f_snap_known <= f_snap_n[1:0] != '0;
       f_snap_data  <= f_snap_n[1:0] == 2'd1 ? f_lost : f_snap_n[0] ? f_tick[63:32] : f_tick[31:0];
@@ -117,39 +115,39 @@
 
   always_ff @(posedge sys_clk) begin
     if (turn) f_deed <= done;
-    if (turn) f_bus_deed <= done && !cfg_start;
-    f_pushing <= tx_push;
+    if (turn) f_bus_deed <= done && !cfg_write.valid;
+    f_pushing <= tx_write.valid;
     if (pass) begin
       f_ev_seen <= f_ev_sent;
       f_lq_seen <= f_lq_sent;
     end
-    if (tx_push) f_tx_w <= f_tx_w + 1'b1;
+    if (tx_write.valid) f_tx_w <= f_tx_w + 1'b1;
     // records are read when nothing is under way
-    if (ev_ren) begin
-      f_ev_read   <= !f_bus_deed && (!done || cfg_start) && f_ev_index != '0 && f_ev_index <= f_ev_ready && ev_position[EV_AW:0] + f_ev_index == f_ev_n && ev_word == f_ev_w;
+    if (ev_read.en) begin
+      f_ev_read   <= !f_bus_deed && (!done || cfg_write.valid) && f_ev_index != '0 && f_ev_index <= f_ev_ready && ev_position[EV_AW:0] + f_ev_index == f_ev_n && ev_read.word == f_ev_w;
       f_ev_expect <= f_ev_data;
     end
-    if (rx_take) f_rx_taken <= f_rx_taken + 1'b1;
+    if (rx_fetched.take) f_rx_taken <= f_rx_taken + 1'b1;
     // of a record that is handed over in this very cycle nothing can be fetched yet
-    if (rx_fetch) begin
-      f_rx_read   <= f_rx_any && f_rx_taken - 1'b1 == f_rx_n && rx_part == f_rx_w;
+    if (rx_fetch.en) begin
+      f_rx_read   <= f_rx_any && f_rx_taken - 1'b1 == f_rx_n && rx_fetch.part == f_rx_w;
       f_rx_expect <= f_rx_data;
     end
-    f_rx_any  <= f_rx_any || rx_take;
-    f_rx_took <= (f_rx_took || rx_take) && !sys_pass;
-    f_rx_quiet <= pass && rx_room && !levels_h[6];
-    f_rx_done <= f_rx_sent == f_rx_taken && rx_idle;
-    if (tx_push && f_tx_w[TX_AW-1:0] == f_tx_n[TX_AW-1:0]) begin
+    f_rx_any  <= f_rx_any || rx_fetched.take;
+    f_rx_took <= (f_rx_took || rx_fetched.take) && !sys_pass;
+    f_rx_quiet <= pass && rx_fetch.room && !levels_h[6];
+    f_rx_done <= f_rx_sent == f_rx_taken && rx_fetch.idle;
+    if (tx_write.valid && f_tx_w[TX_AW-1:0] == f_tx_n[TX_AW-1:0]) begin
       f_tx_known <= f_tx_w == f_tx_n;
-      f_tx_data  <= tx_byte;
+      f_tx_data  <= tx_write.data;
     end
-    if (lq_we && lq_wptr[LQ_AW-1:0] == f_lq_n[LQ_AW-1:0] && lq_word == f_lq_w) begin
+    if (lq_write.en && lq_wptr[LQ_AW-1:0] == f_lq_n[LQ_AW-1:0] && lq_write.word == f_lq_w) begin
       f_lq_known <= lq_wptr == f_lq_n;
-      f_lq_data  <= lq_wdata;
+      f_lq_data  <= lq_write.data;
     end
-    if (lq_commit && lq_wptr == f_lq_n) f_lq_whole <= f_lq_known || (lq_we && lq_word == f_lq_w);
-    if (cfg_start) f_cfg_starts <= !f_cfg_starts;
-    if (cfg_answered) f_cfg_answers <= !f_cfg_answers;
+    if (lq_write.commit && lq_wptr == f_lq_n) f_lq_whole <= f_lq_known || (lq_write.en && lq_write.word == f_lq_w);
+    if (cfg_write.valid) f_cfg_starts <= !f_cfg_starts;
+    if (cfg_state.answered) f_cfg_answers <= !f_cfg_answers;
     if (sys_rst) begin
       f_deed        <= 1'b0;
       f_bus_deed    <= 1'b0;
@@ -175,7 +173,7 @@
   wire [EV_AW:0] f_ev_3 = ev_wptr - f_ev_seen, f_ev_4 = ev_wptr - f_ev_sent, f_ev_at = ev_wptr - 1'b1 - f_ev_n;
   wire [RING_AW:0] f_rx_0 = f_rx_wr - f_rx_told, f_rx_2 = f_rx_wr - f_rx_taken, f_rx_at = f_rx_wr - 1'b1 - f_rx_n;
   wire [TX_AW:0] f_tx_2 = f_tx_w - f_tx_r, f_tx_at = f_tx_w - 1'b1 - f_tx_n;
-  wire [LQ_AW:0] f_lq_0 = lq_wptr - f_lq_seen, f_lq_1 = lq_wptr - f_lq_sent, f_lq_2 = lq_wptr - lq_rptr_full;
+  wire [LQ_AW:0] f_lq_0 = lq_wptr - f_lq_seen, f_lq_1 = lq_wptr - f_lq_sent, f_lq_2 = lq_wptr - lq_rptr;
   wire [LQ_AW:0] f_lq_3 = lq_wptr - f_lq_told, f_lq_at = lq_wptr - 1'b1 - f_lq_n;
   // a byte was fetched and sys has not counted it yet
   wire f_tx_owed = !f_turn && !passed && tx_taken_h;
@@ -193,28 +191,29 @@
       assert (tx_free == TX_DEPTH - f_tx_2 - (TX_AW + 1)'(f_tx_owed));
       if (!f_bus_deed) assert (lq_nfree == ~(LQ_DEPTH - f_lq_0));
       if (!f_bus_deed) assert (f_ev_ready <= f_ev_2);
+      assert (~ev_records.nready == 9'(f_ev_ready));  // whatever the depth
       assert (lq_avail <= f_lq_2);
       // a record is only taken when there is one, and at most once in a turn
-      if (rx_take) assert (f_rx_2 != '0 && rx_idle && rx_room && sys_turn && !f_rx_took);
-      if (f_ev_read) assert (ev_rdata == f_ev_expect);
-      if (f_rx_read) assert (rx_fetched == f_rx_expect);
+      if (rx_fetched.take) assert (f_rx_2 != '0 && rx_fetch.idle && rx_fetch.room && sys_turn && !f_rx_took);
+      if (f_ev_read) assert (ev_records.data == f_ev_expect);
+      if (f_rx_read) assert (rx_fetched.data == f_rx_expect);
       // rx_busy: when it ends, all records that were written when the receiver was last idle have been taken and moved, if there is room
       if (f_rx_quiet) assert (!levels_v[6] == f_rx_done);
-      if (f_lq_read) assert (lq_rdata == f_lq_expect);
+      if (f_lq_read) assert (lq_head.data == f_lq_expect);
       // the n-th byte popped is the n-th pushed
-      if (f_tx_read) assert (txb_data == f_tx_expect);
+      if (f_tx_read) assert (tx_head.data == f_tx_expect);
       if (txb_valid && f_tx_pops == f_tx_n) assert (f_tx_read);
       assert (f_tx_r == f_tx_pops + (TX_AW + 1)'(txb_valid));
       if (pulse_take && !pulse_rst) assert (tx_some == (f_tx_2 != '0));
       // one request at the core for each start, one answer for each that was done, with the error given
-      if (cfg_req) assert (f_cfg_starts != f_cfg_dones);
-      assert (cfg_busy == (f_cfg_starts != f_cfg_answers));
-      if (cfg_answered) assert (cfg_refused == f_cfg_bad_given);
+      if (cfg.valid) assert (f_cfg_starts != f_cfg_dones);
+      assert (cfg_state.busy == (f_cfg_starts != f_cfg_answers));
+      if (cfg_state.answered) assert (cfg_state.refused == f_cfg_bad_given);
       // both halves of a snapshot are of one tick, and it stands still when sys may read it
-      if (f_snap_end) assert (now_tick[63:32] == f_tick[63:32]);
+      if (f_snap_end) assert (state.tick[63:32] == f_tick[63:32]);
       if (snap_word != SNAP_LOST) assert (f_lost_whole);
-      if (f_snap_known && !snap_busy) assert (f_snap_mem == f_snap_data);
-      if (!snap_busy) assert (!snap_go);
+      if (f_snap_known && !snap.busy) assert (f_snap_mem == f_snap_data);
+      if (!snap.busy) assert (!snap_go);
 
       // What makes it so in every state: the order of all copies of a pointer, older ones behind.
       assert (f_ev_2 <= f_ev_0 && f_ev_3 <= f_ev_2 && f_ev_4 <= f_ev_3);
@@ -261,7 +260,7 @@
     if (f_tx_known) assert (f_tx_mem == f_tx_data);
     if (f_lq_known) assert (f_lq_mem == f_lq_data);
     if (f_pulse_zero) begin
-      assert (ev_wptr == EV_FIRST_NUMBER && rx_waddr == '0 && f_rx_wr == '0 && f_rx_sent == '0 && f_rx_part == '0 && f_tx_r == '0 && tx_rptr == '0 && lq_rptr_full == '0);
+      assert (ev_wptr == EV_FIRST_NUMBER && rx_waddr == '0 && f_rx_wr == '0 && f_rx_sent == '0 && f_rx_part == '0 && f_tx_r == '0 && tx_rptr == '0 && lq_rptr == '0);
       assert (ev_noldest_v == ~EV_FIRST_NUMBER && f_rx_told == '0 && !rx_flag_v && f_lq_told == '0 && !lq_flag_v);
       assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && f_tx_pops == '0);
       assert (!cfg_ack && !cfg_bad && !f_cfg_dones && !f_cfg_bad_given && snap_word == SNAP_LOST && !snap_ack);
@@ -295,12 +294,12 @@
     if (f_ok && !pulse_rst && snap_word == SNAP_HI && !f_snap_end) f_wrapped <= 1'b1;
   end
   always_comb begin
-    cover (f_ok && f_was_full && f_ev_read && ev_rdata != '0);
-    cover (f_ok && f_rx_read && rx_fetched != '0 && f_rx_n != '0 && f_rx_w != '0);
+    cover (f_ok && f_was_full && f_ev_read && ev_records.data != '0);
+    cover (f_ok && f_rx_read && rx_fetched.data != '0 && f_rx_n != '0 && f_rx_w != '0);
     cover (f_ok && f_tx_read && f_tx_pops == f_tx_n && txb_valid && f_tx_n != '0);
-    cover (f_ok && f_lq_read && lq_rdata != '0 && f_lq_n != '0);
-    cover (f_ok && cfg_answered && cfg_refused);
-    cover (f_ok && f_wrapped && f_snap_known && !snap_busy);
-    cover (f_ok && fault && ev_arrived && rx_take);
-    cover (f_ok && f_deed && f_pushing && tx_push && f_tx_owed);
+    cover (f_ok && f_lq_read && lq_head.data != '0 && f_lq_n != '0);
+    cover (f_ok && cfg_state.answered && cfg_state.refused);
+    cover (f_ok && f_wrapped && f_snap_known && !snap.busy);
+    cover (f_ok && fault && ev_records.arrived && rx_fetched.take);
+    cover (f_ok && f_deed && f_pushing && tx_write.valid && f_tx_owed);
   end

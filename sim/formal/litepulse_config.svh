@@ -4,7 +4,7 @@
 
   litepulse_config_environment #(.S(S)) environment (.*);
 `ifndef LITEPULSE_CHECK
-  litepulse_capture_environment #(.ASSUMED(1'b0)) filter_words (.*);
+  litepulse_capture_environment #(.ASSUMED(1'b0)) filter_words (.settings(capture), .*);
   logic f_past = 1'b0;
   initial assume (rst);
   logic [42:0]  f_profile0;      // the copy of profile 0
@@ -19,7 +19,7 @@
   assign f_rest = {prof_valid, loopback, xoff, rest_wanted, rest_wanted_level, rx_enable, nde_lead, de_lag, rise_en, fall_en,
       filt_en, filt_len, echo_tail, event_mask};
   assign f_line = {loopback, xoff, rest_wanted, rest_wanted_level, rx_enable};
-  assign f_profile0 = {prof0_stop, prof0_parity, prof0_data_bits, prof0_period};
+  assign f_profile0 = {prof0_format, prof0_period};
   // litepulse_launch_memory
   logic f_long, f_long2;
   always_ff @(posedge clk) f_long <= mem_long;

@@ -2,6 +2,7 @@
 // What litepulse_config takes for granted: of the crossing, that a word is held until it is answered, and that another one comes later; of
 // litepulse_launch_memory, that it tells what a period is.
 `include "litepulse_environment.svh"
+`include "litepulse_types.svh"
 module litepulse_config_environment #(
     parameter bit ASSUMED = `ASSUMED,
     parameter int S = 1
@@ -14,7 +15,7 @@ module litepulse_config_environment #(
     input logic        cfg_done,
     input logic        mem_ready,
     input logic        mem_long,
-    input logic [10:0] mem_format,
+    input profile_write_t mem_write,
     input logic        decided          // the module's own: it waits for mem_ready
 );
   logic        past = 1'b0, asked, done_was, long1, long2;
@@ -30,6 +31,6 @@ module litepulse_config_environment #(
     // (the bus side may have forgotten the word in the first cycle of a reset, when it no longer counts)
     if (past && asked && (ASSUMED || !rst)) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
     if (past && done_was) `ASSUME(!cfg_req);
-    if (past && mem_ready && decided) `ASSUME(long2 == ({mem_format[3:0], cfg_data} >= 36'(4 * S * 256)));
+    if (past && mem_ready && decided) `ASSUME(long2 == ({mem_write.period_high, cfg_data} >= 36'(4 * S * 256)));
   end
 endmodule

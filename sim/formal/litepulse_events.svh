@@ -20,7 +20,7 @@
   logic [5:0]         f_wait [0:PORTS-1];
   logic [EB-1:0]      f_filtered;             // bits of filtered channels
   always_comb begin
-    for (int i = 0; i < C; i++) f_filtered[i*S +: S] = {S{edge_group[i]}};
+    for (int i = 0; i < C; i++) f_filtered[i*S +: S] = {S{edges.group[i]}};
     for (int i = 0; i < PORTS; i++) {f_since[i], f_wait[i]} = {since[4*i +: 4], waits[6*i +: 6]};
   end
 
@@ -48,11 +48,11 @@
       F_NONE: if (f_pick && (f_pick_f ? come_f : come_a)) begin
         f_age <= 7'd0;
         f_f <= f_pick_f;
-        f_group <= edge_group[C-1:0];
-        f_delay <= edge_delay;
-        f_cycle <= 64'(now) - 64'd1 - (f_pick_f ? {57'd0, edge_delay} : 64'd0);
-        f_changed <= edge_changed[EB-1:0] & f_own;
-        f_level <= edge_level[EB-1:0] & f_own;
+        f_group <= edges.group[C-1:0];
+        f_delay <= edges.delay;
+        f_cycle <= 64'(now) - 64'd1 - (f_pick_f ? {57'd0, edges.delay} : 64'd0);
+        f_changed <= edges.changed[EB-1:0] & f_own;
+        f_level <= edges.level[EB-1:0] & f_own;
         f_place <= (shift && !from_tail) ? F_HEAD : (shift || !tail_any) ? F_TAIL : F_SPOILT;
       end
       F_TAIL: if (take_all) f_place <= F_ALL; else if (shift) f_place <= F_HEAD;

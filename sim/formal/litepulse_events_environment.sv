@@ -6,6 +6,7 @@
 // For the proof also since and waits of each port: cycles since its last request came, up to 15; cycles that its request has waited. And
 // second: the second cycle of a brief request.
 `include "litepulse_environment.svh"
+`include "litepulse_types.svh"
 module litepulse_events_environment #(
     parameter bit ASSUMED = `ASSUMED,
     parameter int S = 1,
@@ -24,11 +25,7 @@ module litepulse_events_environment #(
     input  logic [4*PORTS-1:0]    kind,
     input  logic [4*PORTS-1:0]    source,
     input  logic [8*PORTS-1:0]    lo,
-    input  logic                  edge_a,
-    input  logic                  edge_f,
-    input  logic [15:0]           edge_changed,
-    input  logic [15:0]           edge_group,
-    input  logic [6:0]            edge_delay,
+    input  edges_t                edges,
     input  logic                  ev_wr,
     input  logic [EV_AW:0]        ev_free,
     output logic [4*PORTS-1:0]    since,
@@ -42,7 +39,7 @@ module litepulse_events_environment #(
   logic [4*PORTS-1:0]    kind_was, source_was;
   logic [C*S-1:0]        filtered;        // bits of filtered channels
   logic [3:0]            earlier;          // as `since` of the last port, for the request before its last one
-  always_comb for (int i = 0; i < C; i++) filtered[i*S +: S] = {S{edge_group[i]}};
+  always_comb for (int i = 0; i < C; i++) filtered[i*S +: S] = {S{edges.group[i]}};
   always_ff @(posedge clk) begin
     past <= 1'b1;
     {rst_was, now_was, wr_was, free_was, kind_was, source_was} <= {rst, now, ev_wr, ev_free, kind, source};
@@ -67,7 +64,7 @@ module litepulse_events_environment #(
       `ASSUME(req[i]);
       `ASSUME(kind[4*i +: 4] == kind_was[4*i +: 4] && source[4*i +: 4] == source_was[4*i +: 4]);
     end
-    if (past && rst_was) `ASSUME(req == '0 && !edge_a && !edge_f);
+    if (past && rst_was) `ASSUME(req == '0 && !edges.plain && !edges.filtered);
     if (past && !rst_was) begin
       `ASSUME(now == now_was + 1'b1);
       `ASSUME(ev_free >= free_was - (EV_AW + 1)'(wr_was));
@@ -75,8 +72,8 @@ module litepulse_events_environment #(
     end
     if (past) begin
       `ASSUME(ev_free <= (EV_AW + 1)'(1 << EV_AW));
-      if (edge_f) `ASSUME(edge_delay <= 7'd62);
-      `ASSUME(edge_a == ((edge_changed[C*S-1:0] & ~filtered) != '0) && edge_f == ((edge_changed[C*S-1:0] & filtered) != '0));
+      if (edges.filtered) `ASSUME(edges.delay <= 7'd62);
+      `ASSUME(edges.plain == ((edges.changed[C*S-1:0] & ~filtered) != '0) && edges.filtered == ((edges.changed[C*S-1:0] & filtered) != '0));
     end
   end
 endmodule

@@ -25,8 +25,8 @@
   always_comb begin
     assume (g_entry != 3'd7 && (may_read || !g_matters) && (ren || !g_matters));
     g_queue  = queue[1] && g_entry == 3'd5;
-    g_config = cfg_we && cfg_ready && g_entry == {!cfg_profile, cfg_entry};
-    if (f_start) assume (!cfg_we && !width_we);
+    g_config = cfg_write.we && cfg_ready && g_entry == {!cfg_write.is_profile, cfg_write.entry};
+    if (f_start) assume (!cfg_write.we && !width_we);
     // the queue has its width written before its launch is armed
     if (width_we || queue[1:0] != 2'd0) assume (!(g_matters && raddr == 3'd5));
     g_few = g_entry[2] ? g_low < 32'(4 * S) : {g_format[3:0], g_low} < 36'(8 * S * 256);
@@ -40,12 +40,12 @@
     if (width_we) g_width <= width_data;
     // the word is held still
     f_config <= cfg_data;
-    f_format <= cfg_format;
-    f_stable <= {f_stable[1:0], f_past && cfg_data == f_config && cfg_format == f_format};
+    f_format <= {cfg_write.format, cfg_write.period_high};
+    f_stable <= {f_stable[1:0], f_past && cfg_data == f_config && {cfg_write.format, cfg_write.period_high} == f_format};
     if (g_queue || g_config) begin
       g_low   <= g_queue ? g_width : cfg_data;
       g_known <= 1'b1;
-      if (!g_entry[2]) g_format <= cfg_format;
+      if (!g_entry[2]) g_format <= {cfg_write.format, cfg_write.period_high};
     end
     if (ren) begin
       g_shown <= g_matters && raddr == g_entry && g_known;
@@ -53,7 +53,7 @@
     end
   end
   always_comb begin
-    if (f_past && g_shown) assert ({few, stop, parity, data_bits, interval} == g_word);
+    if (f_past && g_shown) assert ({few, format, interval} == g_word);
     // a write never meets a read of what is written, if that matters
     assert (!(we && g_matters && waddr == raddr));
     assert (low[g_entry] == g_low && high[g_entry][10:0] == g_format);
@@ -68,7 +68,7 @@
         && between == (wdata[10+SL:2+SL] != '0));
     assert (queue[1:0] != 2'd3 && (!rests || queue == 4'd0));
     assert ($onehot0(wrote));
-    if (cfg_ready && cfg_we && cfg_profile) assert (f_long2 == ({cfg_format[3:0], cfg_data} >= 36'(4 * S * 256))
+    if (cfg_ready && cfg_write.we && cfg_write.is_profile) assert (f_long2 == ({cfg_write.period_high, cfg_data} >= 36'(4 * S * 256))
         && f_long == f_long2);
   end
   logic g_since;                            // written since reset, a cycle ago
@@ -94,6 +94,6 @@
   always_ff @(posedge clk) begin
     cover (f_past && g_shown && g_entry == 3'd5 && few && interval != 36'd0);
     cover (f_past && g_shown && g_entry == 3'd2 && interval == 36'h912345678 && few == 1'b0);
-    cover (f_past && cfg_we && queue[1]);
+    cover (f_past && cfg_write.we && queue[1]);
   end
 `endif

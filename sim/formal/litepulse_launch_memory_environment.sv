@@ -2,17 +2,15 @@
 // What litepulse_launch_memory takes for granted: of the queue's program, that it writes a width at most every third cycle; of
 // litepulse_config, that a word has stood still for three cycles, is no width of the queue, and no period that is too short.
 `include "litepulse_environment.svh"
+`include "litepulse_types.svh"
 module litepulse_launch_memory_environment #(
     parameter bit ASSUMED = `ASSUMED
 ) (
     input logic        clk,
     input logic        width_we,
     input logic        cfg_ready,
-    input logic        cfg_we,
-    input logic        cfg_profile,
-    input logic [1:0]  cfg_entry,
+    input profile_write_t cfg_write,
     input logic [31:0] cfg_data,
-    input logic [10:0] cfg_format,
     input logic        cfg_long
 );
   logic        past = 1'b0;
@@ -22,15 +20,15 @@ module litepulse_launch_memory_environment #(
   always_ff @(posedge clk) begin
     past  <= 1'b1;
     wrote <= {wrote[0], width_we};
-    still <= {still[1:0], past && {cfg_format, cfg_data} == word};
-    word  <= {cfg_format, cfg_data};
+    still <= {still[1:0], past && {cfg_write.format, cfg_write.period_high, cfg_data} == word};
+    word  <= {cfg_write.format, cfg_write.period_high, cfg_data};
   end
   `ENVIRONMENT begin
     if (past && wrote != 2'b00) `ASSUME(!width_we);
-    if (past && cfg_we) begin
-      `ASSUME(cfg_profile || !cfg_entry[0]);
-      `ASSUME(still == 3'b111 && {cfg_format, cfg_data} == word);
-      if (cfg_profile && cfg_ready) `ASSUME(cfg_long);
+    if (past && cfg_write.we) begin
+      `ASSUME(cfg_write.is_profile || !cfg_write.entry[0]);
+      `ASSUME(still == 3'b111 && {cfg_write.format, cfg_write.period_high, cfg_data} == word);
+      if (cfg_write.is_profile && cfg_ready) `ASSUME(cfg_long);
     end
   end
 endmodule

@@ -104,7 +104,7 @@
   always_ff @(posedge clk) begin
     if (f_past && !rst && !$past(rst)) begin
       // a header of an identifier with an answer gets it
-      if ($past(operation == CONTROL && rdata[3:0] != 4'd0 && state == ANSWER && enable && !heard && !byte_end))
+      if ($past(operation == CONTROL && rdata[3:0] != 4'd0 && state == ANSWER && enable && !heard && !line_events.byte_end))
         assert (state == ANSWER);
       // a word is refused if and only if its length or its identifier is too large, and then changes nothing
       if (cfg_done) assert ($past(operation) == (cfg_err ? IDLE : $past(cfg_addr[1]) ? CONTROL_WRITE : STAGE_HIGH));

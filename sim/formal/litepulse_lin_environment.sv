@@ -6,6 +6,7 @@
 // word is held until it is answered. For the proof also the cycles in which no byte may come (`rest`), no break (`quiet`), no good 0x55
 // behind a break (`after`).
 `include "litepulse_environment.svh"
+`include "litepulse_types.svh"
 module litepulse_lin_environment #(
     parameter bit ASSUMED = `ASSUMED
 ) (
@@ -16,10 +17,9 @@ module litepulse_lin_environment #(
     input  logic [31:0] cfg_data,
     input  logic        cfg_done,
     input  logic        byte_stb,
-    input  logic        byte_ok,
+    input  line_events_t line_events,
     input  logic [7:0]  byte_data,
     input  logic        break_stb,
-    input  logic        byte_end,
     input  logic        enable,
     input  logic        counting,
     input  logic        launched,
@@ -44,16 +44,16 @@ module litepulse_lin_environment #(
     word         <= {cfg_addr, cfg_data};
     enable_was   <= enable;
     counting_was <= counting;
-    triggered    <= byte_end && hit;
+    triggered    <= line_events.byte_end && hit;
     data_was     <= (data_set && enable) ? data_next : data;
-    quiet        <= rst ? 6'd0 : (byte_stb && byte_ok) ? 6'(BEFORE_BREAK) : (quiet == 6'd0) ? 6'd0 : quiet - 6'd1;
+    quiet        <= rst ? 6'd0 : (byte_stb && line_events.byte_ok) ? 6'(BEFORE_BREAK) : (quiet == 6'd0) ? 6'd0 : quiet - 6'd1;
     after        <= rst ? 4'd0 : break_stb ? 4'(APART - 1) : (after == 4'd0) ? 4'd0 : after - 4'd1;
     rest         <= rst ? 4'd0 : byte_stb ? 4'(APART - 1) : (rest == 4'd0) ? 4'd0 : rest - 4'd1;
   end
   `ENVIRONMENT begin
     if (past && !rst) begin
       if (byte_stb) `ASSUME(rest == 4'd0);
-      if (enable && byte_stb && byte_ok && byte_data == 8'h55) `ASSUME(after == 4'd0 && !break_stb);
+      if (enable && byte_stb && line_events.byte_ok && byte_data == 8'h55) `ASSUME(after == 4'd0 && !break_stb);
       if (enable && break_stb) `ASSUME(quiet == 6'd0 && !waiting);
       if (asked) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
       if (cfg_req) `ASSUME(cfg_addr != 2'd3);

@@ -5,6 +5,7 @@
 //
 //   HEADERS        1 or 2
 //   LENGTH         the most bytes of data
+`include "litepulse_types.svh"
 module litepulse_lin_frame #(
     parameter int HEADERS = 2,
     parameter int LENGTH = 2
@@ -89,6 +90,15 @@ module litepulse_lin_frame #(
     end
   end
 
+  line_events_t line_events;
+  assign line_events.byte_ok      = byte_ok;
+  assign line_events.byte_own     = 1'b0;
+  assign line_events.byte_end     = byte_end;
+  assign line_events.byte_end_off = 3'd0;
+  assign line_events.break_end    = 1'b0;
+  assign line_events.break_off    = 3'd0;
+  assign line_events.break_own    = 1'b0;
+
   // What has to be answered ---------------------------------------------------------------------------------------------------
   wire        answered = !f_other && f_length != 4'd0 && !spent;
   wire [3:0]  number = record - PID;          // of the byte to be launched behind this record
@@ -126,7 +136,7 @@ module litepulse_lin_frame #(
 
   litepulse_lin #(.ENTRIES(8)) lin (
       .clk, .rst, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .byte_stb(hears), .byte_data,
-      .line_events({byte_ok, 1'b0, byte_end, 3'd0, 1'b0, 3'd0, 1'b0}), .receiving, .break_stb, .enable(1'b1), .counting, .launched, .hit,
+      .line_events, .receiving, .break_stb, .enable(1'b1), .counting, .launched, .hit,
       .overtaken, .data_set, .data_next, .data
   );
 

@@ -11,14 +11,14 @@
   logic          f_past = 1'b0;
   logic [3:0]    f_bits;                // data bits
   logic [39:0]   f_half;                // cycles and fraction
-  assign f_bits = 4'd5 + {2'd0, data_bits};
+  assign f_bits = 4'd5 + {2'd0, format.data_bits};
   assign f_half = {{(40-HW-FW){1'b0}}, half_cyc, half_frac};
   initial assume (rst);
   logic [1:0] f_inverts;         // `invert` of the last two cycles
   always_ff @(posedge clk) f_inverts <= rst ? 2'b00 : {f_inverts[0], invert};
   always_ff @(posedge clk) f_past <= 1'b1;
   // arithmetic: a frame is longer than its stop bits; the profile of a receiver that is off is of no account
-  always_comb assume (!(tail_begin && tail) && half_cyc >= HW'(2) && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
+  always_comb assume (!(tail_begin && tail) && half_cyc >= HW'(2) && format.stop != 2'd3 && format.parity <= litepulse_map_pkg::PARITY_SPACE);
   // a reset begins with the receiver off
   always_comb if (rst) assume (!enable);
 
@@ -108,7 +108,7 @@
   logic           f_c2, f_c3;           // carries behind the first and the second half bit
   assign f_at2    = {{(40-FW){1'b0}}, f_next[FW-1:0]} + f_half;
   assign f_at3    = {{(40-FW){1'b0}}, f_at2[FW-1:0]} + f_half;
-  assign f_end_at = f_next + (stop == 2'd0 ? 40'd0 : f_half) + (stop == 2'd2 ? f_half : 40'd0);
+  assign f_end_at = f_next + (format.stop == 2'd0 ? 40'd0 : f_half) + (format.stop == 2'd2 ? f_half : 40'd0);
   always_ff @(posedge clk) begin
     f_gone <= stored ? 2'd1 : (f_gone == 2'd3) ? 2'd3 : f_gone + 2'd1;
     if (stored) begin
@@ -156,7 +156,7 @@
         f_until_on <= (stored || (f_until_on && f_until != '0)) && enable && !rst;
         {f_brk_stb, f_brk_off, f_brk_own} <= {f_break_ends && !rst, f_mark, line_own || (f_break ? f_break_own : f_own)};
       end
-      assign f_last    = (stop == 2'd0) ? f_frac1 : (stop == 2'd1) ? f_frac2 : f_frac3;
+      assign f_last    = (format.stop == 2'd0) ? f_frac1 : (format.stop == 2'd1) ? f_frac2 : f_frac3;
       assign f_sample  = {1'b0, f_last[FW-1:9]} + {1'b0, gen_end.from};
       assign f_shifted = f_over;
       always_comb begin
@@ -169,8 +169,8 @@
           f_inside = f_until_on && f_until == f_end + F_W'(1) + F_W'(f_over)
               && f_sample == {f_over, f_where[SL-1:0]} && 32'(f_where) < S
               && (f_gone != 2'd1 || gen_end.last == f_frac2)
-              && (f_gone != 2'd2 || stop == 2'd0 || gen_end.last == f_frac3)
-              && (f_gone <= stop || {gen_end.over, gen_end.where_end} == f_sample);
+              && (f_gone != 2'd2 || format.stop == 2'd0 || gen_end.last == f_frac3)
+              && (f_gone <= format.stop || {gen_end.over, gen_end.where_end} == f_sample);
         end
         if (!f_tail && f_enabled == 3'b111) begin
           f_inside = gen_end.late == (f_until_on && f_until == F_W'(1))
@@ -197,7 +197,7 @@
   always_comb begin
     f_rest = '0;
     if (halves == 2'd2) f_rest = F_W'(half_cyc) + F_W'(half_cyc) + F_W'(f_c2) + F_W'(f_c3);
-    if (halves == 2'd1) f_rest = F_W'(half_cyc) + F_W'(stop == 2'd1 ? f_c2 : f_c3);
+    if (halves == 2'd1) f_rest = F_W'(half_cyc) + F_W'(format.stop == 2'd1 ? f_c2 : f_c3);
     f_to_go = !down ? f_rest : F_W'(tail_left) + 1'b1 - F_W'(!not_two) - F_W'({!not_three, 1'b0}) + f_rest;
   end
   always_comb begin
@@ -206,7 +206,7 @@
       if (enable) begin
         assert (point == (run && f_left == F_W'(1)));
         assert (centre == (run && f_left == '0 && !f_k[0]));
-        assert (stored == (centre && f_c == f_bits + 4'd1 + 4'(parity != litepulse_map_pkg::PARITY_NONE)));
+        assert (stored == (centre && f_c == f_bits + 4'd1 + 4'(format.parity != litepulse_map_pkg::PARITY_NONE)));
         assert (f_told);
         assert (done == (stored || (centre && f_c == 4'd0 && vote)));
       end
@@ -228,11 +228,11 @@
       if (rec_valid && enable) begin
         assert (rec_tick == f_start[47:0]);
         assert (rec_data[7:0] == (f_seen[7:0] & (8'hff >> (4'd8 - f_bits))));
-        assert (rec_data[8] == (parity != litepulse_map_pkg::PARITY_NONE && f_seen[f_bits]));
+        assert (rec_data[8] == (format.parity != litepulse_map_pkg::PARITY_NONE && f_seen[f_bits]));
         assert (rec_flags[4] == (f_own || line_own) && byte_own == rec_flags[4]);
         assert (rec_flags[2:1] == {!f_marks && !vote, !vote});
         assert (rec_flags[5] == (f_noise || !unanimous) && !rec_flags[3] && !rec_flags[6]);
-        case (parity)
+        case (format.parity)
           litepulse_map_pkg::PARITY_NONE: begin assert (!rec_flags[0]); end
           litepulse_map_pkg::PARITY_ODD: begin assert (rec_flags[0] == ((^rec_data) != 1'b1)); end
           litepulse_map_pkg::PARITY_EVEN: begin assert (rec_flags[0] == ((^rec_data) != 1'b0)); end
@@ -267,8 +267,8 @@
         case (state)
           START: begin assert (f_c == 4'd0); end
           DATA: begin assert (f_c != 4'd0 && f_c <= f_bits && {1'b0, left} == f_bits - f_c); end
-          PARITY: begin assert (parity != litepulse_map_pkg::PARITY_NONE && f_c == f_bits + 4'd1); end
-          STOP: begin assert (f_c == f_bits + 4'd1 + 4'(parity != litepulse_map_pkg::PARITY_NONE)); end
+          PARITY: begin assert (format.parity != litepulse_map_pkg::PARITY_NONE && f_c == f_bits + 4'd1); end
+          STOP: begin assert (f_c == f_bits + 4'd1 + 4'(format.parity != litepulse_map_pkg::PARITY_NONE)); end
           default: ;
         endcase
         assert (f_k <= 5'd22);
@@ -277,10 +277,10 @@
         if (state == DATA) assert (shift == 8'(f_seen[7:0] << (f_bits - (f_c - 4'd1))) && (f_seen >> (f_c - 4'd1)) == 9'd0);
         if (state == PARITY || state == STOP) assert (shift == (f_seen[7:0] & (8'hff >> (4'd8 - f_bits))));
         if (state == PARITY) assert ((f_seen >> f_bits) == 9'd0);
-        if (state == STOP && parity != litepulse_map_pkg::PARITY_NONE) assert (parity_bit == f_seen[f_bits]);
+        if (state == STOP && format.parity != litepulse_map_pkg::PARITY_NONE) assert (parity_bit == f_seen[f_bits]);
         if (state == STOP) begin
-          assert ((f_seen >> (f_bits + 4'(parity != litepulse_map_pkg::PARITY_NONE))) == 9'd0);
-          case (parity)
+          assert ((f_seen >> (f_bits + 4'(format.parity != litepulse_map_pkg::PARITY_NONE))) == 9'd0);
+          case (format.parity)
             litepulse_map_pkg::PARITY_NONE: begin assert (!perr && !parity_bit); end
             litepulse_map_pkg::PARITY_ODD: begin assert (perr == !(^f_seen)); end
             litepulse_map_pkg::PARITY_EVEN: begin assert (perr == (^f_seen)); end
@@ -299,20 +299,20 @@
       if (enable_was && enable) assert (tail || !down);
       if (f_tail && enable_was && enable) begin
         assert (f_end == f_to_go);
-        assert (f_gone != 2'd0 && halves <= stop);
+        assert (f_gone != 2'd0 && halves <= format.stop);
         assert (!down || tail_left <= half_cyc);
-        assert (adds == (f_gone == 2'd1 ? stop : (f_gone == 2'd2 && stop == 2'd2) ? 2'd1 : 2'd0));
+        assert (adds == (f_gone == 2'd1 ? format.stop : (f_gone == 2'd2 && format.stop == 2'd2) ? 2'd1 : 2'd0));
         assert (not_two || not_three);
         if (f_gone == 2'd1) begin
-          assert (halves == stop && down && not_two && not_three && carried == f_c2);
-          assert (carry == f_c3 || stop != 2'd2);
+          assert (halves == format.stop && down && not_two && not_three && carried == f_c2);
+          assert (carry == f_c3 || format.stop != 2'd2);
         end
-        if (f_gone == 2'd2) assert (halves == stop && not_two && not_three);
-        if (f_gone == 2'd2 && stop == 2'd2) assert (carried == f_c3);
-        if (f_gone >= 2'd2 && stop == 2'd1) assert (carries[0] == f_c2);
-        if (f_gone >= 2'd2 && stop == 2'd2) assert (carries[1] == f_c2);
-        if (f_gone == 2'd3 && stop == 2'd2) assert (carries[0] == f_c3);
-        if (!not_two || !not_three) assert (f_gone == 2'd3 && down && tail_left == half_cyc && halves != stop);
+        if (f_gone == 2'd2) assert (halves == format.stop && not_two && not_three);
+        if (f_gone == 2'd2 && format.stop == 2'd2) assert (carried == f_c3);
+        if (f_gone >= 2'd2 && format.stop == 2'd1) assert (carries[0] == f_c2);
+        if (f_gone >= 2'd2 && format.stop == 2'd2) assert (carries[1] == f_c2);
+        if (f_gone == 2'd3 && format.stop == 2'd2) assert (carries[0] == f_c3);
+        if (!not_two || !not_three) assert (f_gone == 2'd3 && down && tail_left == half_cyc && halves != format.stop);
       end
       if (stored && enable_was && enable) assert (down && tail_left == half_cyc && not_three && not_two == (f_next[39:FW] != 31'(half_cyc)));
     end
@@ -320,7 +320,7 @@
   always_ff @(posedge clk) begin
     if (f_past && !rst) begin
       cover (rec_valid && rec_flags == 7'd0 && rec_data[7:0] == 8'h15);
-      cover (byte_end && stop == 2'd2 && run);
+      cover (byte_end && format.stop == 2'd2 && run);
       cover (rec_valid && rec_flags[2]);
       cover (brk_stb);
       // with more samples per cycle: the next frame begins, the break ends in the same cycle; the frame's end is told a cycle later

@@ -89,9 +89,9 @@
         g_busy[s] = 1'b1;
         g_tx[s]   = sub_level[s];
       end
-      if (start && 3'(s) >= start_off) begin
+      if (start && 3'(s) >= launch.off) begin
         g_busy[s] = 1'b1;
-        g_tx[s]   = invert;
+        g_tx[s]   = launch.invert;
       end
       if (hold_start) begin
         g_busy[s] = 1'b1;
@@ -122,17 +122,17 @@
     if (hold_start) g_hold <= 1'b1;
     if (start) begin
       g_on    <= 1'b1;
-      g_pulse <= kind == litepulse_map_pkg::LAUNCH_PULSE;
-      g_break <= kind == litepulse_map_pkg::LAUNCH_BREAK;
-      g_data  <= data;
+      g_pulse <= launch.kind == litepulse_map_pkg::LAUNCH_PULSE;
+      g_break <= launch.kind == litepulse_map_pkg::LAUNCH_BREAK;
+      g_data  <= launch.data;
       g_width <= width;
-      g_age   <= 40'(S) - 40'(start_off);
+      g_age   <= 40'(S) - 40'(launch.off);
       g_k     <= 9'd0;
       g_end   <= {11'd0, interval, 1'b0};
       g_half  <= {12'd0, interval};
       g_mid   <= 1'b0;
-      {g_period, g_data_bits, g_par, g_stop, g_inv} <= {interval, data_bits, parity, stop, invert};
-      g_off   <= start_off;
+      {g_period, g_data_bits, g_par, g_stop, g_inv} <= {interval, format.data_bits, format.parity, format.stop, launch.invert};
+      g_off   <= launch.off;
     end
     if (rst) begin
       g_on   <= 1'b0;
@@ -146,9 +146,9 @@
       assert (tx == g_tx_last);
       assert (busy == g_busy);
       // what arbiter.sby takes for granted
-      if (S > 1) assert (free_next == (start ? start_ends1 : free_rest));
+      if (S > 1) assert (free_next == (start ? launch.ends1 : free_rest));
       if (S > 1 && hold_start) assert (!free_rest);
-      if (S > 1 && start && start_ends1) assert (free_off == start_ends_off);
+      if (S > 1 && start && launch.ends1) assert (free_off == launch.ends_off);
       if (S > 1 && !start && !hold_start) for (int s = 0; s < S; s++) assert (free_from[s] == (free_next && free_off <= 3'(s)));
       if (settled && !hold_start) assert (!free_next);
       if (hold_start) assert (!settled);
@@ -181,8 +181,8 @@
           // counting two cycles ahead; the upper half borrows late
           assert (40'(g_pulse ? g_cnt : g_cnt >> 9) + 40'(stretch) == (g_half_bound >> SL) + 40'd1 || (g_half_bound < 40'(S)));
           assert (counting == !(bnd || stretch) && (carry || (cnt[17:9] == '1 && (!g_pulse || cnt[8:0] == '1))));
-          assert ({g_par, g_stop, g_inv} == {parity, stop, inverted} && g_data_bits == data_bits && stop != 2'd3);
-          assert (parity <= litepulse_map_pkg::PARITY_SPACE);
+          assert ({g_par, g_stop, g_inv} == {format.parity, format.stop, inverted} && g_data_bits == format.data_bits && format.stop != 2'd3);
+          assert (format.parity <= litepulse_map_pkg::PARITY_SPACE);
           if (!g_pulse) begin
             assert (g_period >= 36'(4 * S * 256) && interval == g_period && few == (g_period < 36'(8 * S * 256)));
             assert (few_halves == (g_period >> FW < 36'd3));
@@ -244,14 +244,14 @@
 `ifdef COVER
   // a launch of a given shape, else the search takes minutes
   always_comb begin
-    assume (kind == litepulse_map_pkg::LAUNCH_PULSE || interval == 36'(4 * S * 256 + 128));
-    assume (parity == litepulse_map_pkg::PARITY_ODD && data_bits == 2'd0);
-    if (start && kind == litepulse_map_pkg::LAUNCH_PULSE) assume (width == 32'(5 * S));
-    assume (data == (kind == litepulse_map_pkg::LAUNCH_BREAK ? 8'd2 : 8'h15));
+    assume (launch.kind == litepulse_map_pkg::LAUNCH_PULSE || interval == 36'(4 * S * 256 + 128));
+    assume (format.parity == litepulse_map_pkg::PARITY_ODD && format.data_bits == 2'd0);
+    if (start && launch.kind == litepulse_map_pkg::LAUNCH_PULSE) assume (width == 32'(5 * S));
+    assume (launch.data == (launch.kind == litepulse_map_pkg::LAUNCH_BREAK ? 8'd2 : 8'h15));
   end
   always_ff @(posedge clk) begin
-    cover (f_past && g_on && g_final && g_here && g_break && stop == litepulse_map_pkg::STOP_2);
-    cover (f_past && g_on && g_final && g_here && !g_break && !g_pulse && stop == litepulse_map_pkg::STOP_1_5 && start);
+    cover (f_past && g_on && g_final && g_here && g_break && format.stop == litepulse_map_pkg::STOP_2);
+    cover (f_past && g_on && g_final && g_here && !g_break && !g_pulse && format.stop == litepulse_map_pkg::STOP_1_5 && start);
     cover (f_past && g_on && g_final && g_here && g_pulse && g_age > 2 * S && start);  // T = end of the last
     cover (f_past && g_hold && hold && $past(g_hold));
     cover (f_past && g_hold && hold && !space_level && $past(hold && space_level) && tx[0]);

@@ -2,6 +2,7 @@
 // What litepulse_line_tx takes for granted: of litepulse_arbiter, that a launch begins on a free line only, and that what is told of it
 // is so; of litepulse_launch_memory, that it shows what was read, and that `few` is so.
 `include "litepulse_environment.svh"
+`include "litepulse_types.svh"
 module litepulse_line_tx_environment #(
     parameter bit ASSUMED = `ASSUMED,
     parameter int S = 1
@@ -10,18 +11,11 @@ module litepulse_line_tx_environment #(
     input  logic         rst,
     input  logic         prepare,
     input  logic         start,
-    input  logic [2:0]   start_off,
+    input  start_t       launch,
     input  logic [S-1:0] start_from,
-    input  logic         start_ends1,
-    input  logic         start_ends2,
-    input  logic [2:0]   start_ends_off,
-    input  logic [1:0]   kind,
-    input  logic [7:0]   data,
     input  logic [35:0]  interval,
     input  logic         few,
-    input  logic [1:0]   data_bits,
-    input  logic [2:0]   parity,
-    input  logic [1:0]   stop,
+    input  frame_format_t format,
     input  logic [S-1:0] sub_mask,
     input  logic         hold_start,
     input  logic         hold,
@@ -37,9 +31,9 @@ module litepulse_line_tx_environment #(
   logic [32:0] ends;            // of a pulse: ticks from sample 0 of its first cycle to its end
   logic        pulse, live;     // a simulation begins with anything
   assign live = ASSUMED || past;
-  assign shown = {few, stop, parity, data_bits, interval};
-  assign ends  = 33'(interval[31:0]) + 33'(start_off);
-  assign pulse = kind == litepulse_map_pkg::LAUNCH_PULSE;
+  assign shown = {few, format.stop, format.parity, format.data_bits, interval};
+  assign ends  = 33'(interval[31:0]) + 33'(launch.off);
+  assign pulse = launch.kind == litepulse_map_pkg::LAUNCH_PULSE;
   always_ff @(posedge clk) begin
     past          <= 1'b1;
     rst_was       <= rst;
@@ -52,20 +46,20 @@ module litepulse_line_tx_environment #(
     shown_was     <= shown;
   end
   `ENVIRONMENT begin
-    if (live) for (int s = 0; s < S; s++) `ASSUME(start_from[s] == (start && 3'(s) >= start_off));
+    if (live) for (int s = 0; s < S; s++) `ASSUME(start_from[s] == (start && 3'(s) >= launch.off));
     if (live && start) begin
-      `ASSUME(free_was && free_off_was <= start_off && start_off <= 3'(S - 1));
-      `ASSUME(kind != 2'd3 && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
+      `ASSUME(free_was && free_off_was <= launch.off && launch.off <= 3'(S - 1));
+      `ASSUME(launch.kind != 2'd3 && format.stop != 2'd3 && format.parity <= litepulse_map_pkg::PARITY_SPACE);
       if (!pulse) `ASSUME(interval >= 36'(4 * S * 256) && few == (interval < 36'(8 * S * 256)));
-      if (kind == litepulse_map_pkg::LAUNCH_BREAK) `ASSUME(data != 8'd0);
-      if (S > 1) `ASSUME(start_ends1 == (pulse && ends >> $clog2(S) == 33'd1));
-      if (S > 1) `ASSUME(start_ends2 == (pulse && ends >> $clog2(S) == 33'd2));
-      if (S > 1 && (start_ends1 || start_ends2)) `ASSUME(33'(start_ends_off) == ends % 33'(S));
+      if (launch.kind == litepulse_map_pkg::LAUNCH_BREAK) `ASSUME(launch.data != 8'd0);
+      if (S > 1) `ASSUME(launch.ends1 == (pulse && ends >> $clog2(S) == 33'd1));
+      if (S > 1) `ASSUME(launch.ends2 == (pulse && ends >> $clog2(S) == 33'd2));
+      if (S > 1 && (launch.ends1 || launch.ends2)) `ASSUME(33'(launch.ends_off) == ends % 33'(S));
       if (pulse) `ASSUME(interval[35:32] == 4'd0 && few == (interval[31:0] < 32'(4 * S)) && interval[31:0] != 32'd0 && ends >= 33'(S));
     end
     for (int s = 0; s < S; s++) if (live && sub_mask[s]) begin
       `ASSUME(free_was && free_off_was <= 3'(s));
-      if (start) `ASSUME(3'(s) < start_off);
+      if (start) `ASSUME(3'(s) < launch.off);
     end
     if (live && hold_start) `ASSUME(!start && sub_mask == '0 && free_was && free_off_was == 3'd0);
     // a hold that ends before it begins does not begin

@@ -2,6 +2,7 @@
 // Promise 7 as two copies: the pulse domain twice, with the same inputs, the same settings of the line and the same things to send, under
 // different traffic. Both streams have room or not as they like; words that must not matter are written at any time in either, or not;
 // a timed launch comes earlier or later, in time in both. The pins must not tell the copies apart in any cycle. See twice.sby.
+`include "litepulse_types.svh"
 module litepulse_pins_twice #(
     parameter int S = 1,
     parameter int WHAT = 0,     // 0: a launch of the queue; 1: the responder; 2: bytes
@@ -148,7 +149,8 @@ module litepulse_pins_once #(
   (* anyseq *) logic        any_req;
   (* anyseq *) logic [5:0]  any_addr;
   (* anyseq *) logic [31:0] any_data;
-  logic        req, done;
+  logic        req;
+  cfg_answer_t cfg_answer;
   logic [5:0]  addr, first_addr;
   logic [31:0] data, first_data;
   always_comb begin
@@ -183,7 +185,7 @@ module litepulse_pins_once #(
   end
   initial {req, words} = 7'd0;
   always_ff @(posedge clk) begin
-    if (req && done) begin
+    if (req && cfg_answer.done) begin
       req <= 1'b0;
       if (words != '1) words <= words + 6'd1;
     end else if (!req && (words < 6'(SETUP) || (any_req && cycle >= 9'(9 * SETUP)))) begin
@@ -192,17 +194,22 @@ module litepulse_pins_once #(
     end
     if (rst) {req, words} <= 7'd0;
   end
+  cfg_request_t cfg;
+  assign cfg.valid = req;
+  assign cfg.addr  = addr;
+  assign cfg.data  = data;
+  assign cfg.stop  = 1'b0;
 
   // the launch: there from cycle `come` on until it is freed
-  logic             gone, ren, free1;
-  logic [LQ_AW+1:0] raddr;
+  logic             gone;
+  lq_read_t         lq_read;
   logic [31:0]      rdata;
   logic [LQ_AW:0]   avail;
   always_ff @(posedge clk) begin
-    avail <= (LQ_AW + 1)'(cycle >= come && !gone && !free1);
-    gone  <= !rst && (gone || free1);
-    if (ren) begin
-      case (raddr[1:0])
+    avail <= (LQ_AW + 1)'(cycle >= come && !gone && !lq_read.free);
+    gone  <= !rst && (gone || lq_read.free);
+    if (lq_read.en) begin
+      case (lq_read.word)
         2'd0: rdata <= tick;
         2'd1: rdata <= 32'd0;
         2'd2: rdata <= width;
@@ -211,6 +218,9 @@ module litepulse_pins_once #(
     end
     if (rst) avail <= '0;
   end
+  lq_head_t lq_head;
+  assign lq_head.avail = 16'(avail);
+  assign lq_head.data  = rdata;
 
   // bytes, one after the other
   logic       valid, pop;
@@ -220,11 +230,13 @@ module litepulse_pins_once #(
     if (pop) next <= next + 8'd1;
     if (rst) next <= bytes;
   end
+  tx_head_t tx_head;
+  assign tx_head.valid = valid;
+  assign tx_head.none  = 1'b0;
+  assign tx_head.data  = next;
 
   litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW)) pulse (
       .clk, .rst, .tx_o(tx), .tx_oe(oe), .de_o(de), .rx_i(rx), .aux_i(aux),
-      .ev_free, .rx_free, .txb_valid(valid), .txb_none(1'b0), .txb_data(next), .txb_pop(pop),
-      .lq_avail(avail), .lq_rptr('0), .lq_raddr(raddr), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),
-      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_stop(1'b0), .cfg_done(done)
+      .ev_free, .rx_free, .tx_head, .tx_pop(pop), .lq_head, .lq_read, .cfg, .cfg_answer
   );
 endmodule

@@ -30,7 +30,7 @@
     f_fresh <= open && !rst;
     f_just <= gap && rec_valid && !rst;
     if (rx_wr) f_words <= {rx_wdata, f_words[47:16]};
-    if (f_counted && f_came == f_which) f_record <= {rec_tick[47:32], rec_flags, rec_data, rec_tick[31:0]};
+    if (f_counted && f_came == f_which) f_record <= {received.tick[47:32], received.flags, received.data, received.tick[31:0]};
     if (open) f_lost <= 32'd1;
     else if (gap && f_counted) f_lost <= f_lost + 32'd1;
     else if (f_is_count) f_lost <= 32'd0;

@@ -36,23 +36,23 @@
   logic [5:0]           g_asks;              // cycles that a word has waited
 
   (* anyseq *) logic    f_edge;              // what litepulse_capture shows while it is enabled
-  always_comb assume (sel_edge == (f_edge && sel_enable));
+  always_comb assume (chosen_edge.found == (f_edge && sel_enable));
   assign g_listens = preset || (ready && no_hit);
   assign g_loads   = load && !report;
   always_comb begin
     // a trigger, and the sample it refers to
-    g_off  = sel_off;
-    g_back = sel_filtered ? GW'(filt_delay) : GW'(0);
+    g_off  = chosen_edge.off;
+    g_back = chosen_edge.filtered ? GW'(chosen_edge.delay) : GW'(0);
     case (g_trigger)
-      litepulse_map_pkg::TRIGGER_EDGE:  g_comes = f_edge && !(sel_is_line && line_own && g_ignore_own);
-      litepulse_map_pkg::TRIGGER_BYTE:  g_comes = byte_end && g_byte;
-      litepulse_map_pkg::TRIGGER_BREAK: g_comes = brk_stb && !(brk_own && g_ignore_own);
-      litepulse_map_pkg::TRIGGER_LIN:   g_comes = byte_end && lin_hit;
+      litepulse_map_pkg::TRIGGER_EDGE:  g_comes = f_edge && !(chosen_edge.is_line && line_own && g_ignore_own);
+      litepulse_map_pkg::TRIGGER_BYTE:  g_comes = line_events.byte_end && g_byte;
+      litepulse_map_pkg::TRIGGER_BREAK: g_comes = line_events.break_end && !(line_events.break_own && g_ignore_own);
+      litepulse_map_pkg::TRIGGER_LIN:   g_comes = line_events.byte_end && lin_hit;
       default: g_comes = 1'b0;
     endcase
     if (g_trigger != litepulse_map_pkg::TRIGGER_EDGE) begin
-      g_off  = (g_trigger == litepulse_map_pkg::TRIGGER_BREAK) ? brk_off : byte_end_off;
-      g_back = (line_filtered ? GW'(filt_delay) : GW'(0)) + GW'((S > 1) ? 2 : 1);
+      g_off  = (g_trigger == litepulse_map_pkg::TRIGGER_BREAK) ? line_events.break_off : line_events.byte_end_off;
+      g_back = (chosen_edge.line_filtered ? GW'(chosen_edge.delay) : GW'(0)) + GW'((S > 1) ? 2 : 1);
     end
     if (S == 1) g_off = 3'd0;
     g_first = GW'(g_off) - (g_back <<< SL) + GW'(g_delay);
@@ -84,7 +84,7 @@
         default: ;
       endcase
     end
-    if (byte_stb) g_byte <= byte_ok && (byte_data & g_mask) == (g_value & g_mask) && !(byte_own && g_ignore_own);
+    if (byte_stb) g_byte <= line_events.byte_ok && (byte_data & g_mask) == (g_value & g_mask) && !(line_events.byte_own && g_ignore_own);
     g_hit_back <= g_back;
     g_hit_off  <= GW'(g_off);
     g_young    <= !no_hit;
@@ -102,7 +102,7 @@
       if (g_tc > GW'(KE + 2)) g_forgiven <= 1'b1;
     end
     g_filtered <= filtered;
-    g_filt_delay <= filt_delay;
+    g_filt_delay <= chosen_edge.delay;
     if (landed || late) g_rep <= 5'd1;
     else if (report) g_rep <= g_rep + 5'd1;
     g_overtaken <= lin_overtaken;
@@ -280,7 +280,7 @@
   logic [2:0] g_word = 3'd0;
   always_ff @(posedge clk) if (cfg_done) g_word <= g_word + 3'd1;
   always_comb begin
-    assume (!byte_stb && !byte_end && !brk_stb && !sel_filtered && !line_filtered && nde_lead == '1 && prof_valid == '1);
+    assume (!byte_stb && !line_events.byte_end && !line_events.break_end && !chosen_edge.filtered && !chosen_edge.line_filtered && nde_lead == '1 && prof_valid == '1);
     assume (cfg_data[31:11] == 21'd0 && !lin_hit && !lin_data_set && cfg_data[7:5] == 3'd0 && ev_ack == ev_req);
     assume (cfg_addr == ((g_word == 3'd0) ? 3'd0 : (g_word == 3'd1) ? 3'd2 : (g_word == 3'd2) ? 3'd5 : 3'd6));
     assume (cfg_req == (!rst && g_word < 3'd4));
@@ -299,14 +299,14 @@
     if (f_past && !rst) begin
       cover (due && grant && !g_young && $past(g_young) && g_lead == GW'(0));   // the shortest delay
       cover (due && grant && g_lead == GW'(3) && lead != '0);
-      cover (due && filtered && filt_delay == 7'd3);
+      cover (due && filtered && chosen_edge.delay == 7'd3);
       cover (due && g_trigger == litepulse_map_pkg::TRIGGER_BYTE && g_mask != 8'd0);
       cover (due && g_trigger == litepulse_map_pkg::TRIGGER_BREAK && g_ignore_own);
       cover (late && g_delay != 24'd0);
       cover (late && g_lead != GW'(0) && g_delay > 24'd8);
       cover (due && g_excused && g_in_time && g_lead > GW'(600) && lead == '0);   // the lead was raised too late
       cover (due && !g_in_time);
-      cover (due && g_trigger == litepulse_map_pkg::TRIGGER_EDGE && filt_delay == 7'd9 && $past(sel_filtered && filt_delay == 7'd2, 3 + KE));
+      cover (due && g_trigger == litepulse_map_pkg::TRIGGER_EDGE && chosen_edge.delay == 7'd9 && $past(chosen_edge.filtered && chosen_edge.delay == 7'd2, 3 + KE));
       cover (due && g_trigger == litepulse_map_pkg::TRIGGER_LIN);
       cover (overtaken);
       cover (disarm && count);

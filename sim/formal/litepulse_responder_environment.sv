@@ -2,6 +2,7 @@
 // What litepulse_responder takes for granted: time passes; a lead that changes is announced; a word is held until it is answered; with one
 // sample per cycle the arbiter answers at once; litepulse_lin leaves the byte of a launch alone until it is told.
 `include "litepulse_environment.svh"
+`include "litepulse_types.svh"
 module litepulse_responder_environment #(
     parameter bit ASSUMED = `ASSUMED,
     parameter int S = 1
@@ -15,10 +16,9 @@ module litepulse_responder_environment #(
     input logic [2:0]            cfg_addr,
     input logic [31:0]           cfg_data,
     input logic                  cfg_done,
-    input logic [2:0]            sel_off,
+    input chosen_edge_t          chosen_edge,
+    input line_events_t          line_events,
     input logic                  byte_stb,
-    input logic [2:0]            byte_end_off,
-    input logic [2:0]            brk_off,
     input logic                  due,
     input logic                  grant,
     input logic                  refuse,
@@ -39,7 +39,7 @@ module litepulse_responder_environment #(
     asked <= cfg_req && !cfg_done && !rst;
   end
   `ENVIRONMENT begin
-    if (past || ASSUMED) `ASSUME(sel_off <= 3'(S - 1) && byte_end_off <= 3'(S - 1) && brk_off <= 3'(S - 1));
+    if (past || ASSUMED) `ASSUME(chosen_edge.off <= 3'(S - 1) && line_events.byte_end_off <= 3'(S - 1) && line_events.break_off <= 3'(S - 1));
     if (past) begin
       if (!rst_was) `ASSUME(now == now_was + 1'b1);
       if (nde_lead != lead_was) `ASSUME(changes_was || rst_was);

@@ -72,7 +72,11 @@
   logic         granted, zero;
   logic [3:0]   r_kind, r_source;
   always_ff @(posedge clk) zero <= result[31:0] == 32'd0;   // of the instruction before
-  assign operation = {action, argument, taken, result[31:0], zero};
+  assign operation.action   = action;
+  assign operation.argument = argument;
+  assign operation.taken    = taken;
+  assign operation.result   = result[31:0];
+  assign operation.zero     = zero;
   assign {kind, profile, data, off} = launch;
   assign {ev_lo, ev_off, outcome, granted} = launch_result;
   assign {r_data, r_kind, r_source, r_flags, r_lo, r_off} = r_event;
