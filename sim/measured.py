@@ -36,6 +36,11 @@ def check(right, what):
         raise BenchError(what)
 
 
+def missed_lines(missed):
+    """Lines of a page that name the aims that were missed, one paragraph each."""
+    return [line for aim in missed for line in ("", f"**Missed:** {aim}.")]
+
+
 def first_true(holds, candidates):
     """The first of the candidates for which it holds, None if for none; all after it are taken to hold, too."""
     low, high = 0, len(candidates)

@@ -20,7 +20,7 @@ from math import floor
 from pathlib import Path
 
 from litex_soc import SPDX
-from sim.measured import ROOT, build_folder, sources_state
+from sim.measured import ROOT, build_folder, missed_lines, sources_state
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 COMMAND = "python -m lab.bench"
@@ -547,8 +547,7 @@ def size_lines(r):
     core = r.get("blocks", {}).get("litepulse")
     if core:
         out.append(row("the core alone, packed", core, CELLS, "fits"))
-    if r.get("missed"):
-        out += ["", "**Missed:** " + "; ".join(r["missed"]) + "."]
+    out += missed_lines(r.get("missed", ()))
     if not any(result["fmax"] for result in r["soc"]):
         out += ["", "What does not fit is not placed, so there is no clock frequency to report."]
     return out

@@ -13,7 +13,7 @@ from statistics import median
 
 from sim.guest.pins import changes
 from sim.linux import linux_rig
-from sim.measured import check, first_true
+from sim.measured import check, first_true, missed_lines
 
 CPU = "vexriscv"
 HZ = 50_000_000  # of bus and core: a tick is a cycle
@@ -392,6 +392,4 @@ def lines(figures):
     for port, found in figures["bauds"].items():
         cells = [f"{found[load]:,} baud" if found[load] else f"less than {RX_BAUDS[0]:,} baud" for load in LOADS]
         out.append(f"| bytes read from {port}'s tty, {RX_BYTES:,} or {float(RX_SECONDS):g} s in a row | {' | '.join(cells)} |")
-    if figures["missed"]:
-        out += ["", "**Missed:** " + "; ".join(figures["missed"]) + "."]
-    return out
+    return out + missed_lines(figures["missed"])

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from sim.measured import check, first_true
+from sim.measured import check, first_true, missed_lines
 from sim.pc import pc_rig
 from sim.pc.board import HZ
 
@@ -27,6 +27,7 @@ IDLE_MS = 10_000
 WAKES, TRAFFIC = 200, 1000  # of each kind; ticks between events of others
 BAUDS = tuple(HZ // n for n in (4, 5, 8, 10, 16, 20, 32, 64))
 BYTES = 20_000
+BUS_CYCLES = 49  # of an event, docs/bridge.md
 STIMULUS_SECONDS = 4  # from the board's start to the first byte that others send
 TTY = "/dev/ttyPULSE0"
 PROGRAM = "cable_bench"
@@ -217,26 +218,32 @@ def shortcomings(figures):
 
 
 INTRODUCTION = f"""Debian's Linux {KERNEL} in QEMU, its `ftdi_sio`, the driver, and the simulated board at {HZ // 10**6} MHz
-([cable-rig.md](develop/cable-rig.md)): board, guest and this machine have the same seconds. `3 Mbaud`: bytes pass each way no faster
-than 300,000 a second; `unlimited`: at once. What USB itself and an adapter's latency timer (1 ms at least) add is not
-simulated. The board's bus is slow, too: {HZ / 10**6:g} MHz, 24 on an iCEBreaker. Its bridge packs answers, as those of all
-boards but the iCEBreaker do ([bridge.md](bridge.md#packed-answers))."""
+([cable-rig.md](develop/cable-rig.md)). Board, guest and this machine have the same seconds.
+
+- `3 Mbaud`: bytes pass each way no faster than 300,000 a second; `unlimited`: at once.
+- What USB itself and an adapter's latency timer (1 ms at least) add is not simulated.
+- The board's bus is slow, too: {HZ / 10**6:g} MHz, 24 on an iCEBreaker.
+- Its bridge packs answers, as those of all boards but the iCEBreaker do
+  ([bridge.md](bridge.md#packed-answers))."""
 
 LIMITS = {
-    "events": f"""What limits: the board's FIFO (256 events, 16 of them not for edges) holds the events that an answer brings until a
-later request frees them, and those that happen meanwhile. So it has to last for four requests, of which two are under way
-([bridge.md](bridge.md#why-frames-wait)), and for as long as the guest or the adapter is late. An event is 6 bytes on the line
-and 49 cycles of the board's bus ([bridge.md](bridge.md#packed-answers)): at {HZ // 10**6} MHz the bus carries {HZ // 49:,} events a second,
-which is less than the line would.""",
-    "wakes": """What limits: a board on a cable cannot interrupt, it is asked `poll_us` (1000) after an answer that brought something,
-and backs off to every `idle_us` (10000) while none does. A delay is a round trip and what is left of that
-interval.""",
-    "ttys": """What limits: a received byte is a record of 8 bytes, of which those that repeat are left out on the cable; of bytes to be
-sent at most 220 are in a request, and the board holds 512, whose room is looked at with each answer. Both directions share the
-one request at a time.""",
-    "cpu": """What limits: each poll is a transfer each way on USB, an interrupt for each, a work queue that hands over what came, and two
-switches to the driver's thread. While idle there is one every `idle_us`, a thirtieth as many if no program wants to know
-anything, as here.""",
+    "events": f"""What limits is the board's FIFO of 256 events, 16 of them not for edges. It holds the events that
+an answer brings until a later request frees them, and those that happen meanwhile. So it has to
+last for four requests, of which two are under way ([bridge.md](bridge.md#why-frames-wait)), and for
+as long as the guest or the adapter is late.
+
+An event is 6 bytes on the line and {BUS_CYCLES} cycles of the board's bus
+([bridge.md](bridge.md#packed-answers)). At {HZ // 10**6} MHz the bus carries {HZ // BUS_CYCLES:,} events a second, which is
+less than the line would.""",
+    "wakes": """What limits: a board on a cable cannot interrupt. It is asked `poll_us` (1000) after an answer that
+brought something; while none does, the driver backs off to every `idle_us` (10000). A delay is a
+round trip and what is left of that interval.""",
+    "ttys": """What limits: a received byte is a record of 8 bytes, of which those that repeat are left out on the
+cable. Of bytes to be sent at most 220 are in a request. The board holds 512, whose room is looked
+at with each answer. Both directions share the requests.""",
+    "cpu": """What limits: each poll is a transfer each way on USB, an interrupt for each, a work queue that hands
+over what came, and two switches to the driver's thread. While idle there is one every `idle_us`, or
+a thirtieth as many if no program wants to know anything, as here.""",
 }
 
 
@@ -246,9 +253,9 @@ def lines(figures):
     out = [
         INTRODUCTION,
         "",
-        f"QEMU computes the guest's CPU: it takes {rounds:.1f} times as long as this machine for a loop, {calls:.1f} times for",
-        "system calls. So its shares of the CPU are upper bounds. `CPU` is all that was not idle, `thread` the driver's thread,",
-        "a part of it.",
+        f"QEMU computes the guest's CPU. It takes {rounds:.1f} times as long as this machine for a loop, {calls:.1f} times",
+        "for system calls, so its shares of the CPU are upper bounds. `CPU` is all that was not idle,",
+        "`thread` the driver's thread, a part of it.",
         "",
         "### Events",
         "",
@@ -277,7 +284,8 @@ def lines(figures):
         "",
         "### Delay",
         "",
-        f"From a launch to the return of `poll()` in a program that waits for its event, {WAKES} each, anywhere between two polls.",
+        f"From a launch to the return of `poll()` in a program that waits for its event, {WAKES} each,",
+        "anywhere between two polls.",
         "",
         "| line | while | median, ms | least | most | uncertainty of each, median |",
         "|---|---|---|---|---|---|",
@@ -294,7 +302,8 @@ def lines(figures):
         "",
         "### Bytes of the tty",
         "",
-        f"{BYTES:,} in a row, the highest of the bauds tried at which none is lost; the board's clock allows {BAUDS[0]:,}.",
+        f"{BYTES:,} in a row, the highest of the bauds tried at which none is lost. The board's clock allows",
+        f"{BAUDS[0]:,}.",
         "",
         "| line | | baud | bytes per second | CPU | thread |",
         "|---|---|---|---|---|---|",
@@ -323,6 +332,4 @@ def lines(figures):
         for name, each in (("without the driver", figures["idle"]["without"]), ("attached", figures["idle"]["attached"]))
     ]
     out += ["", LIMITS["cpu"]]
-    if figures["missed"]:
-        out += ["", "**Missed:** " + "; ".join(figures["missed"]) + "."]
-    return out
+    return out + missed_lines(figures["missed"])
