@@ -105,7 +105,7 @@ def program(pulse_hz, sys_hz, trace):
         sources=sources,
         main=HERE / "sim" / "main.cpp",
         files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "packer.py", HERE / "sim" / "arguments.h", HERE / "sim" / "link.h"),
-        options=("--trace",) if trace else (),
+        options=("--trace", "--trace-structs") if trace else (),
         learn=None if trace else LEARN_RUN,
         partial=False,
         defines={

@@ -341,7 +341,7 @@ def adjust(at_pulse: int, title: str) -> Scene:
 
 def crossing() -> Scene:
     """A configuration word on its way from the bus clock to the core's, by the trace of all signals."""
-    wanted = ("pulse_clk", "sys_clk", "cfg_start", "cfg_busy", "cfg_req", "cfg_done", "cfg_answered")
+    wanted = ("pulse_clk", "sys_clk", "cfg_write.valid", "cfg_state.busy", "cfg.valid", "cfg_answer.done", "cfg_state.answered")
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder, "all.vcd")
         command = [str(sim_soc.build(trace=True)), "--tcp", "0", "--once", "--exit-with-parent", "--lockstep", "50", "--trace", str(trace)]
@@ -355,26 +355,25 @@ def crossing() -> Scene:
         found = signals(trace, "cdc", wanted)
     rises = [time for time, level in found["pulse_clk"] if level]
     number = {time: place for place, time in enumerate(rises)}
-    (start,) = [number[time] for time, level in found["cfg_start"] if level]
+    (start,) = [number[time] for time, level in found["cfg_write.valid"] if level]
     begin = start - 4
     bus_rises = [number[time] for time, level in found["sys_clk"] if level and time in number]
     assert len(bus_rises) > 20 and all(b - a == 2 for a, b in zip(bus_rises, bus_rises[1:])) and begin in bus_rises
-    answered = next(number[time] for time, level in found["cfg_answered"] if level)
+    answered = next(number[time] for time, level in found["cfg_state.answered"] if level)
     scene = Scene(
         "A configuration word crosses to the pulse clock, and its answer comes back", begin, 0, 2 * ((answered - begin) // 2) + 8, every=4
     )
     scene.clock("bus clock", 2)
-    names = {"cfg_start": "word written", "cfg_busy": "config_busy", "cfg_answered": "applied"}
-    for signal in ("cfg_start", "cfg_busy", "cfg_answered"):
-        scene.pin(names[signal], [(number[time] if time in number else 0, level) for time, level in found[signal]])
+    for signal, name in (("cfg_write.valid", "word written"), ("cfg_state.busy", "config_busy"), ("cfg_state.answered", "applied")):
+        scene.pin(name, [(number[time] if time in number else 0, level) for time, level in found[signal]])
     scene.clock("pulse clock", 1)
-    for signal, name in (("cfg_req", "request"), ("cfg_done", "answer")):
+    for signal, name in (("cfg.valid", "request"), ("cfg_answer.done", "answer")):
         scene.pin(name, [(number[time] if time in number else 0, level) for time, level in found[signal]])
     return scene
 
 
 def signals(path: Path, scope: str, names: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
-    """{name: [(time, level)]} of signals of the first scope that ends so."""
+    """{name: [(time, level)]} of signals, or members of structs as a.b, of the first scope that ends so."""
     codes: dict[str, str] = {}
     changes: dict[str, list[tuple[int, int]]] = defaultdict(list)
     here: list[str] = []
@@ -386,8 +385,10 @@ def signals(path: Path, scope: str, names: Iterable[str]) -> dict[str, list[tupl
                 here.append(words[2])
             elif line.lstrip().startswith("$upscope"):
                 here.pop()
-            elif line.lstrip().startswith("$var") and here[-1].endswith(scope) and words[4] in names:
-                codes.setdefault(words[3], words[4])
+            elif line.lstrip().startswith("$var"):
+                for place, name in zip(here[:-3:-1], (words[4], f"{here[-1]}.{words[4]}")):
+                    if place.endswith(scope) and name in names:
+                        codes.setdefault(words[3], name)
             elif line.startswith("#"):
                 time = int(line[1:])
             elif line[:1] in ("0", "1") and line[1:].strip() in codes:
