@@ -10,14 +10,23 @@ from scripts.debian_package import obtain
 from sim.guest.builds import LINUX
 from sim.pc.debian import needed
 
-FORMAT = 5  # of what is made of Python
+FORMAT = 6  # of what is made of Python
 LISTED = '\nimport sys\nprint("\\n".join(m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__", None)))\n'
-# All that the command imports whatever it is to do: it loads a verb when it is named.
+# All that the command and the package import at any time, in functions too, as far as Debian's Python has it.
 COMMAND = """
-import encodings.ascii, encodings.utf_8, importlib, pkgutil, serial
-import litepulse.cli, litepulse.commands
-for module in pkgutil.iter_modules(litepulse.commands.__path__, "litepulse.commands."):
-    importlib.import_module(module.name)
+import ast, contextlib, encodings.ascii, encodings.utf_8, importlib, pathlib, pkgutil
+import litepulse
+names = set()
+for module in pkgutil.walk_packages(litepulse.__path__, "litepulse."):
+    for node in ast.walk(ast.parse(pathlib.Path(module.module_finder.find_spec(module.name).origin).read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    names |= {module.name} - {"litepulse.__main__"}
+for name in sorted(names):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
 """
 
 
@@ -49,7 +58,7 @@ def python(name, imports, folders):
         all_of_it = libraries(tree, [program, *home.glob("lib-dynload/*.so")])
         for library, path in all_of_it.items():
             (links / library).symlink_to(path)
-        command = [all_of_it["ld-linux-x86-64.so.2"], "--library-path", links, program, "-B", "-c"]
+        command = [all_of_it["ld-linux-x86-64.so.2"], "--library-path", links, program, "-B", "-P", "-c"]
         env = {"PATH": os.defpath, "PYTHONHOME": str(tree / "usr"), "PYTHONPATH": ":".join(map(str, (*folders, packages)))}
 
         def run(code, *words):

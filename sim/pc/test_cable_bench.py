@@ -26,7 +26,7 @@ def bench():
 def test_events_through_a_slow_line(bench):
     """Each is read or counted as lost, at its tick; and the line lets no more bytes pass than its rate allows."""
     baud = 100_000
-    first, second = bench.events(2000, baud, seconds=0.4, turns=2)
+    first, second = bench.events(2000, baud, seconds=400 * 2000 / HZ, turns=2)
     for turn in (first, second):
         assert turn["made"] == 400 and turn["got"] + turn["lost"] == 400 and turn["requests"] > 1
         # A machine that is busy with other things may answer one too late.

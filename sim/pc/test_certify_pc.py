@@ -18,9 +18,6 @@ from sw.tests.certify_model import frames_of, histogram
 HZ, BAUD, TRUE_BAUD = 500_000, 9600, 9580
 SAMPLES, BYTES, BLOCKS = 12, 128, 2
 LINK = 2 * 1000 - HZ // TRUE_BAUD // 2 - 1  # ticks there and back: the UART has a byte in the middle of its stop bit
-IMPORTED = f"""{COMMAND}
-import litepulse.backends.driver, litepulse.certify.patient, litepulse.certify.selftest, subprocess, textwrap
-"""
 # ./start is Python there, for the programs that the command starts, too.
 STEPS = f"""
 import contextlib, io, json, os, sys, time
@@ -62,7 +59,7 @@ def measured(pc):
         {
             **guest.driver(),
             "attach": guest.guest_program("attach"),
-            **python("certify", IMPORTED, [ROOT / "sw"]),
+            **python("certify", COMMAND, [ROOT / "sw"]),
             "steps.py": STEPS.encode(),
         },
         boards=[{"hz": HZ, "uart": TRUE_BAUD}],
@@ -155,7 +152,7 @@ print("said", json.dumps([*said, rs485()]))
 def test_rs485_breaks_and_counters_of_a_driver(pc):
     """LitePulse's tty, its TX wired to its RX. RS-485 is off again at the end."""
     guest = pc("6.12")
-    files = {**python("certify", IMPORTED, [ROOT / "sw"]), "patient.py": PATIENT.encode()}
+    files = {**python("certify", COMMAND, [ROOT / "sw"]), "patient.py": PATIENT.encode()}
     result = guest.attached("./start patient.py", files, boards=[{"hz": HZ, "wires": ["tx:rx"]}], seconds=120)
     (line,) = (line for line in result.lines if line.startswith("said "))
     enabled, on, mode, written, heard, broken, counters, off = json.loads(line.removeprefix("said "))

@@ -10,8 +10,6 @@ from sim.cocotb_rig import ROOT
 from sim.pc.python import COMMAND, python
 
 SW = ROOT / "sw"
-# What the command imports is all that the guest gets.
-IMPORTED = f"{COMMAND}\nimport litepulse.backends.sim, subprocess, textwrap"
 # One process, as starting Python takes seconds there. The service of attach is another one.
 STEPS = """
 import contextlib, glob, io, json, os, sys, time
@@ -48,7 +46,7 @@ def test_the_command(pc):
     guest = pc("6.12")
     result = guest.run(
         "insmod litepulse.ko && insmod litepulse_uartbone.ko && ./start steps.py",
-        {**guest.driver(), **python("command", IMPORTED, [SW]), "steps.py": STEPS.encode()},
+        {**guest.driver(), **python("command", COMMAND, [SW]), "steps.py": STEPS.encode()},
         seconds=150,
         when={"pull": lambda machine: machine.unplug(0)},
     )

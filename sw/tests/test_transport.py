@@ -18,7 +18,7 @@ from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.bus.identification import identify
 from litepulse.backends.bus.record_stream import RecordStream
 from litepulse.backends.bus.registers import Registers
-from litepulse.backends.uartbone import MAX_BURST, open_port
+from litepulse.backends.uartbone import MAX_BURST, SerialStream, open_port
 from litepulse.errors import BadInput, LitePulseError, Refused, Restarted, TransportError
 from litepulse.layout import regs
 from litepulse.ports import SerialFlags
@@ -626,6 +626,9 @@ def test_an_adapter_does_not_hold_answers_back(monkeypatch):
             assert [each.low_latency for each in written] == [True] * wanted
             bus.close()
             assert written[1:] == ([flags] if wanted else [])
+            written.clear()
+            os.close(SerialStream(server.spec, 115_200).keep())
+            assert [each.low_latency for each in written] == [True] * wanted  # whoever goes on with the port needs it, too
         monkeypatch.setattr(SerialFlags, "write", lambda flags, file: False)
         monkeypatch.setattr(SerialFlags, "read", lambda file: before)
         open_port(server.spec).close()

@@ -666,22 +666,33 @@ static void on_alarm(int number)
 	(void)number;
 }
 
+/* write() of launches, with signals again and again: one may come before it waits. */
+static ssize_t write_until_signal(int claim, const struct litepulse_launch *launches, int count)
+{
+	const int us = 20000 * slowness;
+	const struct timeval each = { us / 1000000, us % 1000000 };
+	const struct itimerval on = { .it_value = each, .it_interval = each }, off = {};
+	ssize_t written;
+
+	setitimer(ITIMER_REAL, &on, NULL);
+	written = write(claim, launches, count * sizeof(*launches));
+	setitimer(ITIMER_REAL, &off, NULL);
+	return written;
+}
+
 /* A signal comes while write() waits for room: nothing was taken, or something. */
 static void case_interrupted(void)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
 	static struct litepulse_launch launches[100];
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
-	struct itimerval soon = { .it_value.tv_usec = 20000 * slowness };
 
 	sigaction(SIGALRM, &action, NULL);
 	set_profile(claim, 1, 1000000);
 	for (int i = 0; i < 100; i++)
 		launches[i] = pulse(now(fd) + 500000000, i, 100);
-	setitimer(ITIMER_REAL, &soon, NULL);
-	tell("some", write(claim, launches, sizeof(launches)));
-	setitimer(ITIMER_REAL, &soon, NULL);
-	tell("none", write(claim, &launches[64], 36 * sizeof(launches[0])));
+	tell("some", write_until_signal(claim, launches, 100));
+	tell("none", write_until_signal(claim, &launches[64], 36));
 	tell("flush", ioctl(claim, LITEPULSE_IOC_FLUSH));
 	tell("all", write(claim, launches, 64 * sizeof(launches[0])));
 }

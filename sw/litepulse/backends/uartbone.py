@@ -324,15 +324,19 @@ class SerialStream:
                     raise
 
     def close(self) -> None:
-        """Closes the port."""
+        """Closes the port, its settings as they were."""
         if self._lock >= 0:
+            with contextlib.suppress(OSError):
+                if self._flags:
+                    self._flags.write(self.serial.fileno())
             os.close(self.keep())
 
     def keep(self) -> int:
-        """The file that has the locks, still open, for whoever goes on with the port; nothing is sent or received here any more."""
+        """The file that has the locks, still open, for whoever goes on with the port; nothing is sent or received here any more.
+
+        The port's settings stay, that of its adapter too.
+        """
         with contextlib.suppress(OSError):
-            if self._flags:
-                self._flags.write(self.serial.fileno())
             self.serial.close()
         file, self._lock = self._lock, -1
         return file
