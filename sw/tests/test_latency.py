@@ -563,17 +563,19 @@ def test_a_queue_that_runs_dry_delays_stimuli_and_refuses_none():
 
 class Patient(FakeBoard):
     """A board whose TX goes into a pseudo-terminal; what comes out of that arrives at its RX. Its time goes by with the wall's, but
-    SLOWNESS times slower, lest a loaded machine exceeds timeouts.
+    SLOWNESS times slower, and not more than PATIENCE ticks beyond the last access: on a busy machine the command is late, not the board.
 
     faults: {number of the stimulus: 'lose', 'double', 'change' or 'framing' (error)} on the way back.
     """
 
     BIT = 417  # ticks, about 115200 baud
     SLOWNESS = 4
+    PATIENCE = HZ // 200
 
     def __init__(self, faults=None):
         super().__init__(step=0, loop=False, event_depth=12, receive_depth=12)
         self.began = time.monotonic()
+        self.held, self.limit = 0, self.PATIENCE  # ticks in which it stood still; where it would stop
         self.faults = faults or {}
         self.leaving, self.answers, self.stimuli = [], [], []  # [(end, byte)], [(start tick, byte)], [(start tick, byte)]
         self.master, self.slave = pty.openpty()
@@ -582,8 +584,15 @@ class Patient(FakeBoard):
         self.heard = 0
         self.over = threading.Event()
 
+    def go_on(self):
+        """Time goes by."""
+        tick = int((time.monotonic() - self.began) * HZ / self.SLOWNESS) - self.held
+        self.held += max(0, tick - self.limit)
+        super().advance(max(0, min(tick, self.limit) - self.tick))
+
     def advance(self, ticks):
-        super().advance(max(0, int((time.monotonic() - self.began) * HZ / self.SLOWNESS) - self.tick))
+        self.go_on()
+        self.limit = self.tick + self.PATIENCE
 
     def launch(self, tick, word, width, source):
         left = super().launch(tick, word, width, source)
@@ -594,7 +603,7 @@ class Patient(FakeBoard):
 
     def exchange(self):
         """Carries bytes both ways."""
-        self.advance(0)
+        self.go_on()
         while self.leaving and self.leaving[0][0] <= self.tick:
             os.write(self.master, bytes([self.leaving.pop(0)[1]]))
         while select.select([self.master], [], [], 0)[0]:
