@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What all jobs on a board have in common: how it is polled, and how a program iterates over what happens."""
 
+import datetime
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from litepulse.backends.interface import Backend, Batch, Losses, Status
 from litepulse.errors import BadInput, InUse, LitePulseError, TransportError
 from litepulse.interrupt import CtrlC, Flag, current
+from litepulse.units import Duration, Number, to_duration
 
 POLL_SECONDS = 0.02
 SLOW_POLL_SECONDS = 0.05
@@ -137,6 +140,45 @@ class Job(Generic[Item]):
     def _item(self, found: Any) -> Item:
         """What a program gets of something in _ready."""
         return found
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come; what has come and was not taken is still there."""
+        return self._over
+
+    def poll(self) -> list[Item]:
+        """What has come since the last look at the board, which may be nothing; does not wait for more."""
+        with self._turn:
+            if not self._over:
+                with self._patience(0):
+                    self._look()
+            return [self._item(each) for each in self._take_ready()]
+
+    def recv(self, timeout: Duration | datetime.timedelta | Number | str | None = None) -> Item | None:
+        """The next item; None if none came within `timeout` (None: however long it takes; a number: seconds), or the job is over."""
+        end = math.inf
+        if timeout is not None:
+            timescale = self._backend.identity.timescale
+            end = time.monotonic() + float(timescale.seconds(timescale.ticks(to_duration(timeout, "timeout"))))
+        while True:
+            left = end - time.monotonic()
+            with self._turn:
+                if not self._ready and not self._over:
+                    with self._patience(max(0.0, left)):
+                        self._look()
+                if self._ready:
+                    return self._item(self._ready.popleft())
+                if self._over or left <= 0:
+                    return None
+
+    @contextmanager
+    def _patience(self, seconds: float) -> Generator[None]:
+        """No look waits longer for something to happen."""
+        self._backend.recorder.patience = seconds
+        try:
+            yield
+        finally:
+            self._backend.recorder.patience = math.inf
 
     def batches(self) -> Iterator[list[Item]]:
         """Instead of iterating over the job: what came, look by look, in lists that may be empty; the last has what came with the end."""

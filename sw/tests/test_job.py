@@ -100,3 +100,45 @@ def test_a_job_that_is_left(board, opened):
     train.stop()
     assert [pulse.number for pulse in train] == [0] and board.train and not opened.busy
     assert opened.stop().what == ("train",)
+
+
+@pytest.fixture
+def waits(opened, monkeypatch):
+    """Seconds of each wait between two looks; it takes no time here."""
+    seconds = []
+    monkeypatch.setattr(opened.backend.recorder, "_sleep", seconds.append)
+    return seconds
+
+
+def test_poll_does_not_wait(opened, waits):
+    found = []
+    with opened.train(rate=1000, baud=115200, count=40) as train:
+        first = train.poll()
+        while not train.over:
+            found += train.poll()
+        assert len(first) < 40 and [pulse.number for pulse in [*first, *found]] == list(range(40))
+        assert train.poll() == [] and train.recv() is None
+    assert set(waits) <= {0, 0.002}, waits  # 2 ms: a train that is being started or ended
+
+
+def test_recv_waits_as_long_as_it_may(opened, waits):
+    with opened.capture(duration="2s") as capture:
+        assert capture.recv(0) is None and not capture.over and not any(waits)
+        assert capture.recv(litepulse.ms(1)) is None and 0 < max(waits) <= 0.001
+        waits.clear()
+        assert capture.recv() is None and capture.over and max(waits) > 0.001
+        for timeout in (-1, "soon"):
+            with pytest.raises(litepulse.BadInput, match="^timeout: "):
+                capture.recv(timeout)
+    with opened.train(rate=1000, baud=115200, count=5) as train:
+        assert [train.recv("1s").number for _ in range(5)] == list(range(5)) and train.recv(1) is None and train.over
+    assert list(train) == []
+
+
+def test_poll_on_the_simulated_board():
+    """Its time goes on although nobody waits."""
+    with litepulse.open(sim=True) as board, board.train(rate=1000, width="1us", count=5) as train:
+        found = []
+        while not train.over:
+            found += train.poll()
+        assert [pulse.number for pulse in found] == list(range(5))

@@ -180,7 +180,9 @@ class ClockReading:
 
 
 class Recorder(Protocol):
-    """The records of the board, Backend.recorder."""
+    """The records of the board, Backend.recorder. patience: seconds that wait() may take, whatever it is given."""
+
+    patience: float
 
     def record(self, wanted: Wanted) -> None:
         """From now on just this is recorded; what was recorded before is forgotten, and so are losses."""

@@ -75,11 +75,11 @@ class Simulator:
         self.bus.name = "the simulated SoC"
 
     def wait(self, seconds: float) -> None:
-        """Lets simulated time pass, but at most `step` cycles."""
+        """Lets simulated time pass, but at most `step` cycles; so many for 0 s, too: else it stood still for who never waits."""
         with self._waiting:
             self._waits += 1
             try:
-                self._input.write(b"%d\n" % max(1, min(self.step, round(seconds * self._hz))))
+                self._input.write(b"%d\n" % max(1, min(self.step, round(seconds * self._hz) if seconds else self.step)))
                 self._input.flush()
             except OSError:
                 return  # it has ended: the next command says so

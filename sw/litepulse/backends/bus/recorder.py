@@ -2,6 +2,7 @@
 """What a core records: which events and edges, both streams, and times in a clock of this PC."""
 
 import contextlib
+import math
 from collections.abc import Callable, Generator
 
 from litepulse.backends import reliance
@@ -21,6 +22,7 @@ class BusRecorder:
         """sleep: how time passes between two looks; wall_clock: in which records have a time, too."""
         self._registers, self._session, self._sleep, self._wall_clock = registers, session, sleep, wall_clock
         self._wants_bytes = True
+        self.patience = math.inf
         self.events = RecordStream(registers, "EVENTS", EventStream(), registers.identity.event_depth)
         self.received = RecordStream(registers, "RECEIVE", ReceiveStream(), registers.identity.receive_depth)
 
@@ -93,7 +95,7 @@ class BusRecorder:
             self._wall_clock.look(self._registers.read_clocks())
 
     def wait(self, seconds: float) -> None:
-        self._sleep(seconds)
+        self._sleep(min(seconds, self.patience))
 
     def losses(self) -> Losses:
         received, at_least = (self.received.lost, self.received.lost_at_least) if self._wants_bytes else (0, False)

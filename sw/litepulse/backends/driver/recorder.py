@@ -33,6 +33,7 @@ class DriverRecorder:
         """clock: of CLOCKS, in which events have a time, too."""
         self._claim, self._device, self._tty = claim, claim.device, tty
         self._clock = abi.CLOCK_NONE if clock is None else _CLOCK[clock]
+        self.patience = math.inf
         self._roomy = False  # the FIFO of the device's file has been made larger
         self.listeners: list[Callable[[Event], None]] = [claim.line_use.note]
         self._forget()
@@ -158,6 +159,7 @@ class DriverRecorder:
         return Batch(max(0, tick - self._device.lag), tick, events, received, edges)
 
     def wait(self, seconds: float) -> None:
+        seconds = min(seconds, self.patience)
         if seconds > 0:
             poll = select.poll()
             poll.register(self._claim.reader, select.POLLIN)
