@@ -47,7 +47,8 @@ def test_forged_answers():
     told = counted(run)
     assert int(re.search(r"(?m)^forged (\d+)$", run.lines(2))[1]) > 200
     # Each TIOCSTI keeps the port's bytes back for a moment, now and then for longer than an answer is waited for. None is damaged.
-    assert 50 * int(told["repeats"]) < int(told["transactions"]) and told["failures"] == "0", told
+    # With the callback that it feeds, more than one in ten is repeated: test_control().
+    assert 20 * int(told["repeats"]) < int(told["transactions"]) and told["failures"] == "0", told
 
 
 def test_control():
