@@ -261,11 +261,11 @@ def run_folder(*parts):
 
 
 def bench_module(name):
-    """Where a bench is imported from: `tb_launch` is sim.core.tb_launch; a name that no folder of sim/ has stays as it is."""
-    found = sorted(SIM.glob(f"*/{name}.py"))
+    """Where a bench is imported from: `tb_launch` is sim.core.tb_launch; a name that no folder of sim/ and lab/ has stays as it is."""
+    found = sorted(path for top in (SIM, ROOT / "lab") for path in top.glob(f"*/{name}.py"))
     if len(found) > 1:
         raise BuildError(f"several benches are called {name}: {', '.join(str(path) for path in found)}")
-    return f"sim.{found[0].parent.name}.{name}" if found else name
+    return ".".join(found[0].relative_to(ROOT).with_suffix("").parts) if found else name
 
 
 def choose_seed(*parts):
