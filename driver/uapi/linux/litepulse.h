@@ -168,6 +168,9 @@ struct litepulse_ring_state {
 	__u8 reserved2[60];
 };
 
+/* litepulse_ring.flags */
+#define LITEPULSE_RING_PACKED 0x1 /* received bytes may come as runs; since version 5 */
+
 /**
  * struct litepulse_ring - events in memory that this file shares with the driver, instead of
  * read(): for high rates; since version 3
@@ -193,8 +196,6 @@ struct litepulse_ring_state {
  * and all while somebody else receives bytes, too. A run is taken whole before @tail of the state
  * moves; .watermark counts places.
  */
-#define LITEPULSE_RING_PACKED 0x1 /* received bytes may come as runs; since version 5 */
-
 struct litepulse_ring {
 	__u32 events;
 	__u32 flags;
