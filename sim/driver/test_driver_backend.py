@@ -338,7 +338,7 @@ def test_the_verbs_of_lin_that_listen_on_the_driver():
     results, sent = told_on_bus(run_folder("lin-listen"), LISTENING, edges(wave(others)))
     fast = results.pop("fast")
     assert fast["status"] == 2 and fast["err"].startswith("litepulse: baud: a LIN slave needs bits of 64 cycles or more, at most 3906 baud")
-    assert [name for name, one in results.items() if one["err"]] == [], results
+    assert [(name, one["status"], one["err"]) for name, one in results.items() if one["err"]] == []
     told = {name: json.loads(one["out"]) for name, one in results.items()}
 
     def check(name, space, answers):
@@ -386,7 +386,7 @@ def test_the_verbs_of_lin_that_listen_on_the_driver():
 def test_the_verbs_of_lin_that_send_on_the_driver():
     """Master and faults: what they print and what lies on the pins is the same, to the tick. A slow machine slows the board, too."""
     results, sent = told_on_bus(run_folder("lin-send"), SENDING % BUS.baud, lockstep=STEP)
-    assert [name for name, one in results.items() if one["err"]] == [], results
+    assert [(name, one["status"], one["err"]) for name, one in results.items() if one["err"]] == []
     told = {name: json.loads(one["out"]) for name, one in results.items()}
     control = with_checksum(CONTROL, CONTROL_DATA)
     injections = {name.removeprefix("inject "): one for name, one in told.items() if name.startswith("inject ")}
