@@ -140,7 +140,9 @@ class MasterRun(BusRun):
 
     def begin(self, rounds: int, start: int | None = None) -> int:
         """So many times through the schedule (0: forever), from a tick on or soon, after prepare(); returns that tick."""
-        first = self.soon(16) if start is None else start
+        first = start
+        if first is None:  # a slow PC takes long to make the first frames, too
+            first = max(self.soon(16), self.backend.now() + math.ceil(AHEAD * self.timescale.tick_hz))
         self.rounds = rounds
         self.source = self._launches(first)
         self.feed()
