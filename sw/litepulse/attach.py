@@ -94,10 +94,8 @@ class Settings:
         except OSError:
             self._line = termios.tcgetattr(file)
 
-    def quicken(self, file: int) -> None:
-        """The adapter passes bytes on after 1 ms instead of 16. Either way does it; the first needs no rights of root."""
-        if self._flags and not self._flags.low_latency:
-            self._flags.with_low_latency().write(file)
+    def quicken(self) -> None:
+        """The adapter passes bytes on after 1 ms instead of 16, also where SerialStream could not set its flag; needs rights of root."""
         self._set_latency(LATENCY_MS)
 
     def _set_latency(self, value: int | None) -> None:
@@ -192,7 +190,7 @@ class Link:
         stream, self._settings = open_port(port, baud)
         try:
             self.found = look(stream, port.path, baud)
-            self._settings.quicken(stream.serial.fileno())
+            self._settings.quicken()
         except BaseException:
             close(stream, self._settings)
             raise

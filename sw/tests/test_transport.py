@@ -628,7 +628,7 @@ def test_an_adapter_does_not_hold_answers_back(monkeypatch):
             assert written[1:] == ([flags] if wanted else [])
             written.clear()
             os.close(SerialStream(server.spec, 115_200).keep())
-            assert [each.low_latency for each in written] == [True] * wanted  # whoever goes on with the port needs it, too
+            assert [each.low_latency for each in written] == [True] * wanted  # the next user of the port needs it, too
         monkeypatch.setattr(SerialFlags, "write", lambda flags, file: False)
         monkeypatch.setattr(SerialFlags, "read", lambda file: before)
         open_port(server.spec).close()

@@ -332,9 +332,9 @@ class SerialStream:
             os.close(self.keep())
 
     def keep(self) -> int:
-        """The file that has the locks, still open, for whoever goes on with the port; nothing is sent or received here any more.
+        """The file that holds the locks, still open, for the next user of the port. This object sends and receives nothing any more.
 
-        The port's settings stay, that of its adapter too.
+        The settings of the port and of its adapter stay as they are.
         """
         with contextlib.suppress(OSError):
             self.serial.close()
