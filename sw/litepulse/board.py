@@ -151,6 +151,11 @@ class Board:
         """Those that open() can be asked for on this board."""
         return self.identity.clocks
 
+    @property
+    def clock(self) -> str | None:
+        """The one that open() was asked for: events have times in it."""
+        return self.backend.clock
+
     def status(self) -> Status:
         """What is going on."""
         return self.backend.status()

@@ -124,6 +124,18 @@ class RxByte:
     ns: int | None = None
     uncertainty: int = 0  # ns
 
+    @property
+    def flags(self) -> list[str]:
+        """Of parity, framing, break, own and noise those that apply."""
+        names = (
+            ("parity", self.parity_error),
+            ("framing", self.framing_error),
+            ("break", self.is_break),
+            ("own", self.own),
+            ("noise", self.noise),
+        )
+        return [name for name, on in names if on]
+
 
 @dataclass(frozen=True)
 class Lost:

@@ -317,6 +317,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def clock(self) -> str | None:
+        """In which records have a time, too."""
+        ...
+
+    @property
     def wall_clock(self) -> "WallClock | None":
         """In which records have a time, if the backend and not the kernel's driver makes it."""
         ...

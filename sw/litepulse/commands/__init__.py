@@ -8,6 +8,7 @@ VERBS = {
     "stop": "stop whatever runs: train, timed launches, responder; also what another process runs",
     "adjust": "change period or phase of the running train without a glitch",
     "capture": "show edges, and bytes, with their ticks",
+    "lsl": "offer edges, and bytes, to recorders of the Lab Streaming Layer, with their times",
     "send": "send a file's bytes as timed launches",
     "respond": "answer triggers in hardware, a fixed time later",
     "latency": "measure how long something takes to respond, to the tick",

@@ -11,7 +11,7 @@ from litepulse import Board, Capture, output
 from litepulse.backends import CLOCKS, Losses
 from litepulse.board import FILTER_MAX
 from litepulse.commands import VERBS, arguments
-from litepulse.commands.arguments import Verbs
+from litepulse.commands.arguments import Parser, Verbs
 from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, ended, headline, records_lost, shared
 from litepulse.errors import BadInput
@@ -30,6 +30,17 @@ EXAMPLES = """  litepulse capture --inputs 0,1,rx --for 2s
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
     sub = arguments.add_verb(verbs, "capture", run, VERBS["capture"], ("json", "csv", "vnl"), EXAMPLES)
+    add_wanted(sub)
+    sub.add_argument(
+        "--clock",
+        dest="wall_clock",
+        choices=CLOCKS,
+        help="also show each time in a clock of this PC, and by how much it may be wrong (default: the board's ticks alone)",
+    )
+
+
+def add_wanted(sub: Parser) -> None:
+    """The options of what is captured; begin() takes them."""
     sub.add_argument(
         "--inputs",
         default="rx",
@@ -50,12 +61,6 @@ def add(verbs: Verbs) -> None:
     sub.add_argument(
         "--for", dest="duration", metavar="T", type=arguments.duration("for"), help="stop after this time of the board's clock"
     )
-    sub.add_argument(
-        "--clock",
-        dest="wall_clock",
-        choices=CLOCKS,
-        help="also show each time in a clock of this PC, and by how much it may be wrong (default: the board's ticks alone)",
-    )
     arguments.add_line(sub)
     arguments.add_move_tx(sub)
 
@@ -75,7 +80,7 @@ class Found:
         more = {} if self.clock is None else {"ns": ns, "uncertainty_ns": uncertainty}
         if isinstance(value, RxByte):
             self.byte_count += 1
-            flags = byte_flags(value)
+            flags = value.flags
             if self.keep:
                 self.bytes.add({"tick": value.tick, "data": value.data, "flags": flags} | more)
             return value.data, "+".join(flags) or None, f"byte 0x{value.data:02x}{''.join(f' {flag}' for flag in flags)}"
@@ -90,37 +95,33 @@ class Found:
         return self.edge_count + self.byte_count
 
 
-def byte_flags(byte: RxByte) -> list[str]:
-    """Of parity, framing, break, own and noise those that apply."""
-    names = (
-        ("parity", byte.parity_error),
-        ("framing", byte.framing_error),
-        ("break", byte.is_break),
-        ("own", byte.own),
-        ("noise", byte.noise),
-    )
-    return [name for name, on in names if on]
-
-
-def run(args: Namespace) -> int:
-    """litepulse capture"""
+def check_wanted(args: Namespace) -> None:
+    """BadInput if there would be nothing to capture."""
     if args.sim and not args.stimulus and args.count == 0 and args.duration is None:
         raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
     if not args.inputs and not args.bytes:
         raise BadInput("inputs: none leaves nothing to capture without --bytes")
-    line = arguments.line_of(args)
+
+
+def begin(args: Namespace, board: Board) -> Capture:
+    """The capture that the options ask for."""
+    return board.capture(
+        args.inputs,
+        edges=args.edges,
+        filter=args.filter,
+        bytes=args.bytes,
+        count=args.count,
+        duration=args.duration,
+        **arguments.line_of(args),
+        move_tx=args.move_tx,
+    )
+
+
+def run(args: Namespace) -> int:
+    """litepulse capture"""
+    check_wanted(args)
     with arguments.board(args) as board, Interrupt() as interrupt:
-        job = board.capture(
-            args.inputs,
-            edges=args.edges,
-            filter=args.filter,
-            bytes=args.bytes,
-            count=args.count,
-            duration=args.duration,
-            **line,
-            move_tx=args.move_tx,
-        )
-        return follow(args, board, job, interrupt)
+        return follow(args, board, begin(args, board), interrupt)
 
 
 def follow(args: Namespace, board: Board, job: Capture, interrupt: Interrupt) -> int:

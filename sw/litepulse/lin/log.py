@@ -22,7 +22,7 @@ class FrameLog:
         try:
             import can
         except ImportError:
-            raise LitePulseError("logs need python-can: pip install 'litepulse[lin]'") from None
+            raise LitePulseError("logs need python-can: pip install python-can") from None
         self._message: Any = can.Message
         try:
             self._writer: Any = can.Logger(str(self.path))

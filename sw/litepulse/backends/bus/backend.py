@@ -41,6 +41,7 @@ class BusBackend:
         """closers: called in this order; sleep: how time passes between two looks; places: where the core lies, None: where one is
         found; identified: called before anything is written to the board; clock: of HOST_CLOCKS, in which records have a time, too.
         """
+        self.clock = clock
         self._closers = list(closers)
         self._closing = threading.Event()
         try:

@@ -25,6 +25,7 @@ class DriverBackend:
         """clock: of CLOCKS, in which events have a time, too."""
         if clock is not None and clock not in CLOCKS:
             raise BadInput(f"clock: '{clock}' is not {', '.join(CLOCKS)}")
+        self.clock = clock
         self.device = Device(path)
         if clock is not None and clock not in self.identity.clocks:
             self.device.close()
