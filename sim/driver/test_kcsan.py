@@ -47,7 +47,7 @@ def test_a_16550(mistakes):
 
 @long
 def test_control():
-    """A race is told."""
+    """A race is reported."""
     module = control_module(built=kcsan.kernel(), architecture=kcsan.ARCHITECTURE)
     run = kcsan.boot(["insmod control.ko fault=race"], {"control.ko": module})
     assert run.status == [0] and any("data-race in count_for_a_second" in line for line in run.complaints), run.log
