@@ -57,14 +57,6 @@ KEPT = {
     "litex_soc/litepulse.py": {"asked", "asked_for"},
     # Of the signals `asked` and `peer_asked`, which docs/linux-soc.md lists.
     "litex_soc/sim/linux_main.cpp": {"ASKED", "PEER_ASKED", "WATCH_ASKED", "WATCH_PEER_ASKED"},
-    # Of sim/bridge_frames.py and sim/guest/rate_register.py.
-    "lab/bench/port.py": {"asked"},
-    "sim/bridge_frames.py": {"asked", "told"},
-    "sim/bridge_rules.py": {"asked", "told"},
-    "sim/driver/cable_rig.py": {"asked", "told"},
-    "sim/driver/test_cable.py": {"asked"},
-    "sim/driver/test_kcsan.py": {"asked"},
-    "sim/pc/test_attach.py": {"asked"},
 }
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 NO_C = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)  # comments, strings

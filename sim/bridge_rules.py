@@ -68,7 +68,7 @@ class Watcher:
     def __call__(self, at: float, to_board: bool, data: bytes, baud: int | None = None) -> None:
         if not to_board:
             self.came = at
-            for request, words in self.line.told(data):
+            for request, words in self.line.replies(data):
                 self.hear(at, request, words)
             return
         self.at, self.gap, self.sent = at, at - self.sent, at
@@ -82,7 +82,7 @@ class Watcher:
         if self.baud not in (None, baud) and baud == self.base and self.raised:
             self.fallen, self.requested = True, 0
         self.baud = baud
-        for request in self.line.asked(data):
+        for request in self.line.requests(data):
             self.judge(request)
             self.note(request)
             self.gap = 0.0

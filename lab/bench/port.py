@@ -90,7 +90,7 @@ class Adapter:
         """They are on the line at once."""
         self.cpu += time.process_time() - self.since
         self.now += len(data) * self.byte
-        for request in self.line.asked(data):
+        for request in self.line.requests(data):
             self.requests.append((self.now, request))
 
     def receive(self, timeout):

@@ -171,7 +171,7 @@ class Through(Between):
 
 
 class Rated(Between):
-    """Gives the board's bridge a bit rate that can be set; `register.asked` has what was."""
+    """Gives the board's bridge a bit rate that can be set; `register.requested` has the words written to it."""
 
     REGISTER = RateRegister
 
@@ -317,10 +317,10 @@ class Ahead(Between):
 
     def carry(self, data, to_board):
         if to_board:
-            for request in self.line.asked(data):
+            for request in self.line.requests(data):
                 self.on_request(request)
             return data
-        return b"".join(self.arrives(request, words) for request, words in self.line.told(data) if words is not None)
+        return b"".join(self.arrives(request, words) for request, words in self.line.replies(data) if words is not None)
 
     def on_request(self, request):
         """A question has come whole."""

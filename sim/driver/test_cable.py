@@ -143,7 +143,7 @@ def test_baud_of_the_port():
     """Calls to the board's tty take the locks of the port's tty, which are of the same sort: lockdep has nothing against it."""
     with Board(between=Rated) as board:
         check(cable_boot(["baud"], [board]), 1)
-        requested = board.between.register.asked
+        requested = board.between.register.requested
     assert requested, "no rate was asked for, and so no lock of the port taken"
 
 
@@ -157,7 +157,7 @@ def test_another_bridge_is_left_alone():
     """Its register does not have the word of 115200 baud: nothing is written to it, and the board works at the rate that it has."""
     with Board(between=OtherBridge) as board:
         check(cable_boot(["baud"], [board]), 1)
-        requested, watcher = board.between.register.asked, board.between.watcher
+        requested, watcher = board.between.register.requested, board.between.watcher
     assert watcher.broken == [] and not requested, (watcher.broken, requested)
 
 
@@ -171,7 +171,7 @@ def test_suspend_at_a_raised_rate():
     """The bridge has fallen back when the machine is back: the driver finds it and raises the rate first, and nothing fails."""
     with Board(between=Raised) as board:
         run = cable_boot(["raised"], [board], made=modules(*REPORTS_RATE))
-        requested, word = board.between.register.asked, board.between.register.word_of(1_000_000)
+        requested, word = board.between.register.requested, board.between.register.word_of(1_000_000)
     check(run, 1)
     assert requested.count(word) == 4, requested
 
@@ -249,7 +249,7 @@ def test_a_machine_that_stands_still(seconds, baud, left):
     with Board("--pace", "--pulse-hz", SLOW_HZ, between=Watched, lockstep=None) as board:
         board.between.watcher.bus_hz = SLOW_HZ / 2
         run = cable_boot([f"standstill {baud}"], [board], made=modules(*REPORTS_RATE, clock, *rarely), started=started)
-        requested, word = board.between.register.asked, board.between.register.word_of(1_000_000)
+        requested, word = board.between.register.requested, board.between.register.word_of(1_000_000)
     check(run, 1)
     assert counted(run).items() >= left.items() and requested.count(word) == (2 if baud else 0), (counted(run), requested)
     watcher = board.between.watcher

@@ -414,6 +414,6 @@ def test_bit_rate(pc):
         assert numbers(result, "read") == [["4c50"]]
         # Lowered by a request, except where no request gets through any more.
         words = [line.word_of(baud) for baud in (1_000_000, 115_200, 500_000, 115_200, 1_000_000, 115_200, 3_000_000, 500_000)]
-        assert line.asked == words
+        assert line.requested == words
 
     judged(run, check)
