@@ -75,11 +75,11 @@ def passed_earlier():
 
 def is_asked_for(item):
     """Whether LITEPULSE_GROUPS asks for it, a dict as groups_for() of sim/groups.py gives."""
-    asked = json.loads(os.environ.get("LITEPULSE_GROUPS", "null"))
+    requested = json.loads(os.environ.get("LITEPULSE_GROUPS", "null"))
     return (
-        asked is None
-        or asked.get(group_of(item.nodeid), None) is not None
-        and not (not asked[group_of(item.nodeid)] and item.get_closest_marker("full"))
+        requested is None
+        or requested.get(group_of(item.nodeid), None) is not None
+        and not (not requested[group_of(item.nodeid)] and item.get_closest_marker("full"))
     )
 
 
@@ -103,10 +103,10 @@ def pytest_collection_modifyitems(config, items):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     """The summary counts tests all of whose simulations were known to pass."""
-    asked, known = Count.asked, Count.known
+    requested, known = Count.requested, Count.known
     result = yield
-    if Count.asked > asked:
-        item.user_properties.append(("cached", Count.known - known == Count.asked - asked))
+    if Count.requested > requested:
+        item.user_properties.append(("cached", Count.known - known == Count.requested - requested))
     return result
 
 

@@ -191,9 +191,9 @@ static bool litepulse_board_went_on(struct litepulse *lp, const struct litepulse
 }
 
 /* Whether the board was certainly reset between two readings. A simulated one may be slow. */
-static bool litepulse_board_has_begun_anew(struct litepulse *lp,
-					   const struct litepulse_reading *first,
-					   const struct litepulse_reading *second)
+static bool litepulse_board_was_reset(struct litepulse *lp,
+				      const struct litepulse_reading *first,
+				      const struct litepulse_reading *second)
 {
 	return lp->simulated ? second->tick < first->tick :
 			       litepulse_clock_map_fell_behind(&lp->rate, first, second);
@@ -513,7 +513,7 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 		return 0;
 	/*
 	 * A board that was reset, or whose watchdog has fired, must not get its old name back.
-	 * Reading the tick makes the watchdog count anew, so it cannot fire before the write, if
+	 * Reading the tick makes the watchdog count again, so it cannot fire before the write, if
 	 * this machine does not stand still in between.
 	 */
 	error = litepulse_board_read(lp, &before) ?: litepulse_board_check_session(lp);
@@ -523,7 +523,7 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 	late = watching && ktime_get_boottime_ns() - before.before > UNFIRED_NS;
 	error = error ?: litepulse_board_read(lp, &after);
 	/* It was reset, and got the name from a frame that was sent again; or it may have fired. */
-	if (late || (!error && litepulse_board_has_begun_anew(lp, &before, &after))) {
+	if (late || (!error && litepulse_board_was_reset(lp, &before, &after))) {
 		litepulse_board_choose_session(lp);
 		litepulse_board_schedule_restart(lp);
 	}
@@ -551,7 +551,8 @@ void litepulse_board_schedule_restart(struct litepulse *lp)
  * litepulse_board_check_session - finds out whether the board was reset
  * @lp: device
  *
- * Return: 0, -ESTALE if it was reset since (all will be told), or an error of the transport.
+ * Return: 0, -ESTALE if it was reset since (all readers will be notified), or an error of
+ * the transport.
  */
 int litepulse_board_check_session(struct litepulse *lp)
 {
@@ -744,7 +745,7 @@ static int litepulse_board_find_uses(struct litepulse *lp, u32 status)
 }
 
 /**
- * litepulse_board_find_kept - finds out whether the board goes on with what it was told to keep
+ * litepulse_board_find_kept - finds out whether the board goes on with what it was asked to keep
  * @lp: device, identified
  * @kept: set if it does. The board then keeps its name, as does one on which nothing ran
  *

@@ -17,7 +17,7 @@
 /* Launches copied from user space at a time. */
 #define LAUNCH_BATCH 16
 
-/* What becomes of what the holder of a claim asks for. */
+/* Outcomes of what the holder of a claim requested. */
 #define OUTCOME_KINDS                                                                         \
 	(BIT(LITEPULSE_KIND_TX) | BIT(LITEPULSE_KIND_REFUSED) | BIT(LITEPULSE_KIND_APPLIED) | \
 	 BIT(LITEPULSE_KIND_TRAIN_DONE) | BIT(LITEPULSE_KIND_RESPONDER_MISSED))

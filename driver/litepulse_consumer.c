@@ -121,7 +121,7 @@ EXPORT_SYMBOL_NS_GPL(litepulse_consumer_renew, LITEPULSE_NAMESPACE);
  * @count: how many
  * @flushed: answer: the queue was emptied. What waited there is gone, and nothing reports it
  *
- * Return: 0, -EAGAIN if the queue has not so much room, or as litepulse_output_launch().
+ * Return: 0, -EAGAIN if the queue does not have enough room, or as litepulse_output_launch().
  */
 int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
 			      const struct litepulse_launch *launches, unsigned int count,

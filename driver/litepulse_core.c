@@ -321,7 +321,7 @@ static int litepulse_core_probe(struct platform_device *pdev)
 		goto put;
 	lp->claim.kept = kept;
 	platform_set_drvdata(pdev, lp);
-	/* What was received before is nobody's. */
+	/* What was received before is discarded. */
 	error = litepulse_board_now(lp, &lp->feed.bytes.since);
 	if (error)
 		goto put;

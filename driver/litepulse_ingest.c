@@ -166,7 +166,7 @@ static bool litepulse_ingest_is_train_word(u32 index)
 
 /*
  * Is this what the train was asked last? An earlier change may have waited until now; its stamp
- * gives it away. What is refused before the sequencer sees it is told by the configuration.
+ * gives it away. The configuration reports what is refused before the sequencer sees it.
  */
 static void litepulse_ingest_note_answer(struct litepulse *lp,
 					 const struct litepulse_record *record)
@@ -379,7 +379,7 @@ int litepulse_ingest_resume(struct litepulse *lp)
 }
 
 /* What a board that was reset has recorded before it gets our settings is not ours. */
-static void litepulse_ingest_begin_anew(struct litepulse *lp)
+static void litepulse_ingest_start_over(struct litepulse *lp)
 {
 	struct litepulse_sink *sink;
 
@@ -420,7 +420,7 @@ void litepulse_ingest_report_restart(struct litepulse *lp, const struct litepuls
 		litepulse_ingest_report_dropped(lp, LITEPULSE_EVENTS, now);
 		litepulse_ingest_report_dropped(lp, LITEPULSE_BYTES, now);
 	} else {
-		litepulse_ingest_begin_anew(lp);
+		litepulse_ingest_start_over(lp);
 	}
 	record.seq = lp->feed.events.next;
 	record.count = lp->feed.restarts;

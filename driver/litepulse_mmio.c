@@ -35,10 +35,10 @@
 #define STRAINED_AGE_US 1000u
 /* So many are always taken before they count as too many, however short a jiffy is. */
 #define CALLS_PER_JIFFY_MIN 4u
-/* These are asked for once, and told once. */
+/* These are requested once, and reported once. */
 #define ONCE (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_LAUNCH | LITEPULSE_WANT_DRAINED)
 
-/* A fault is told by an event that must not wait for others. */
+/* A fault is reported by an event that must not wait for others. */
 #define EVENT_INTERRUPTS (LITEPULSE_WANT_EVENTS | LITEPULSE_CSR_EV_ENABLE_FAULT_MASK)
 
 /* What a stream is made of. */
@@ -351,7 +351,7 @@ static void litepulse_mmio_write_moderation(struct litepulse_mmio *mmio)
 					  mmio->lp->transmit_low) |
 				       FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_LAUNCH_SPACE_MASK,
 						  max(mmio->lp->launch_depth / 4, 1u)));
-	/* It starts all times anew. */
+	/* This restarts all times. */
 	if (unit != litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_IRQ_UNIT))
 		litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, unit);
 	mmio->unit = unit;
@@ -434,7 +434,7 @@ static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, un
 
 /*
  * The core counts an age from when a FIFO was empty last. Records that arrive while others are
- * taken keep it from ever being so, and would soon interrupt one by one. So ages begin anew before
+ * taken keep it from ever being so, and would soon interrupt one by one. So ages start again before
  * everything is taken: of the streams whose interrupts are in @taken, and there is nothing in the
  * others.
  */

@@ -206,7 +206,7 @@ bool litepulse_phc_train_follows(const struct litepulse_phc_train *train,
  * @change: answer
  *
  * From the changed pulse on all are where litepulse_phc_train_init() says.
- * Return: 0, or -ERANGE if that is too far from where they are: the train has to start anew then.
+ * Return: 0, or -ERANGE if that is too far from where they are: the train has to start again then.
  */
 int litepulse_phc_train_change(const struct litepulse_phc_train *train,
 			       const struct litepulse_phc *phc, u64 from,

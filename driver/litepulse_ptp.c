@@ -67,9 +67,9 @@ struct litepulse_ptp {
 	/* Periodic output: claim.mutex. */
 	struct litepulse_claimant claimant;
 	bool enabled;			/* has the claim */
-	bool suspended;			/* nothing may run, nobody asks the board; read without */
+	bool suspended;			/* nothing may run or access the board; read without */
 	bool running;			/* so does the train, as below */
-	bool failed;			/* to start again, which was told */
+	bool failed;			/* to start again, which was reported */
 	u64 origin;			/* an edge when the clock shows this, ns */
 	u64 period;			/* ns */
 	u32 width;			/* ticks */
@@ -881,7 +881,7 @@ void litepulse_ptp_restarted(struct litepulse *lp)
 
 	if (!ptp || !ptp->enabled)
 		return;
-	/* The claim has gone stale: take it anew. */
+	/* The claim has gone stale: take it again. */
 	litepulse_ptp_disable_perout(ptp);
 	ptp->claimant = (struct litepulse_claimant) { .name = ptp->claimant.name };
 	ptp->enabled = !litepulse_output_claim(lp, &ptp->claimant);

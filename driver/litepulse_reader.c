@@ -334,7 +334,7 @@ static enum hrtimer_restart litepulse_reader_timeout(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&reader->lp->feed.lock, flags);
-	/* All may have been read meanwhile: then the next record begins to wait anew. */
+	/* All may have been read meanwhile: then the next record begins to wait again. */
 	if (litepulse_reader_queued(reader)) {
 		/* Of a ring it may be another one that is the oldest now. */
 		if (reader->timer_for == litepulse_reader_taken(reader))
@@ -348,7 +348,7 @@ static enum hrtimer_restart litepulse_reader_timeout(struct hrtimer *timer)
 /* --- read and poll --- */
 
 /* What was lost while a ring was full goes in when there is room; under litepulse.feed.lock. */
-static void litepulse_reader_tell_notes(struct litepulse_reader *reader)
+static void litepulse_reader_report_notes(struct litepulse_reader *reader)
 {
 	if (!reader->waiting ||
 	    litepulse_reader_size(reader) - litepulse_reader_queued(reader) < reader->waiting)
@@ -366,7 +366,7 @@ static __poll_t litepulse_reader_events(struct litepulse_reader *reader)
 
 	spin_lock_irq(&lp->feed.lock);
 	if (reader->ring)
-		litepulse_reader_tell_notes(reader);
+		litepulse_reader_report_notes(reader);
 	len = litepulse_reader_queued(reader);
 	if (len >= max(reader->sink.want.watermark, 1u) || (len && litepulse_reader_is_due(reader)))
 		mask |= EPOLLIN | EPOLLRDNORM;
@@ -778,7 +778,7 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 	spin_lock_irq(&lp->feed.lock);
 	*stats = reader->stats;
 	if (reader->ring)
-		litepulse_reader_tell_notes(reader);
+		litepulse_reader_report_notes(reader);
 	count = litepulse_reader_queued(reader);
 	head = reader->ring ? reader->ring->head : 0;
 	stats->lost_events = lp->feed.events.lost;

@@ -17,7 +17,7 @@
 /**
  * struct litepulse_sequence - where a stream has got to
  * @next: number of the next record
- * @lost: records lost by the board, told or missing
+ * @lost: records lost by the board, reported or missing
  * @open_ended: event stream: the latest OVERFLOW gave a lower bound, so the next record's number
  *	may be higher than @next
  * @started: event stream: the snapshot was seen that gives the low 16 bits of @next; what came

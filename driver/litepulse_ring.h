@@ -52,7 +52,7 @@ unsigned int litepulse_ring_take_run(struct litepulse_ring_buffer *ring,
 unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring, u32 head,
 				   unsigned int count);
 
-/* Events that the program has not taken. One that claims more than there were is told nothing. */
+/* Events that the program has not taken. One that claims more than there were gets no error. */
 static inline unsigned int litepulse_ring_queued(const struct litepulse_ring_buffer *ring)
 {
 	/* The program is done with what it has taken before it says so. */

@@ -455,7 +455,7 @@ bool litepulse_sink_wanted(const struct litepulse *lp, const struct litepulse_si
 }
 
 /**
- * litepulse_sink_forget_since - from now on the sink gets all that it wants: ticks begin anew
+ * litepulse_sink_forget_since - from now on the sink gets all that it wants: ticks start again
  * @sink: it; litepulse.feed.lock is held
  */
 void litepulse_sink_forget_since(struct litepulse_sink *sink)

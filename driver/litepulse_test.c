@@ -335,7 +335,7 @@ static void events_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0ull, sequence.lost);
 }
 
-static void lost_events_are_told(struct kunit *test)
+static void lost_events_are_reported(struct kunit *test)
 {
 	struct litepulse_record events[LITEPULSE_RECORDS_PER_EVENT];
 	struct litepulse_sequence sequence = {};
@@ -350,7 +350,7 @@ static void lost_events_are_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000000ull, events[0].count);
 	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 80, 1000010, 1, 3, 0, 0, events));
 	KUNIT_EXPECT_EQ(test, 1000010ull, events[0].seq);
-	/* by nobody: the numbers tell */
+	/* not reported: sequence numbers show it */
 	KUNIT_ASSERT_EQ(test, 2u, event_record(&sequence, 90, 1000014, 1, 3, 0, 7, events));
 	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_LOST, (int)events[0].kind);
 	KUNIT_EXPECT_EQ(test, 1000011ull, events[0].seq);
@@ -370,7 +370,7 @@ static void lost_events_are_told(struct kunit *test)
  * The board stopped counting: the next record has any number, and takes the lowest that fits. Its
  * LOST is the only one of the gap.
  */
-static void losses_without_end_are_told(struct kunit *test)
+static void losses_without_end_are_reported(struct kunit *test)
 {
 	const u32 stop = LITEPULSE_LOST_STOP + 3;
 	struct litepulse_record events[LITEPULSE_RECORDS_PER_EVENT];
@@ -796,7 +796,7 @@ static void who_gets_what(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, selects(&want, 1, &event, &data));
 	want.kinds |= 1 << LITEPULSE_KIND_RX;
 	KUNIT_EXPECT_TRUE(test, selects(&want, 1, &event, &data));
-	/* what is lost is told to whom it concerns */
+	/* a loss is reported to the readers concerned */
 	event.kind = LITEPULSE_KIND_LOST;
 	KUNIT_EXPECT_TRUE(test, selects(&want, 1, &event, &data));
 	want.kinds = 1 << LITEPULSE_KIND_EDGE;
@@ -1052,7 +1052,7 @@ static void readings_bound_the_moment(struct kunit *test)
 	}
 }
 
-static void contradicting_readings_begin_anew(struct kunit *test)
+static void contradicting_readings_start_again(struct kunit *test)
 {
 	struct litepulse_clock_map map = {};
 	struct litepulse_rate rate;
@@ -1775,8 +1775,8 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(bauds_are_nearest),
 	KUNIT_CASE(ticks_are_extended),
 	KUNIT_CASE(events_are_counted),
-	KUNIT_CASE(lost_events_are_told),
-	KUNIT_CASE(losses_without_end_are_told),
+	KUNIT_CASE(lost_events_are_reported),
+	KUNIT_CASE(losses_without_end_are_reported),
 	KUNIT_CASE(bytes_are_decoded),
 	KUNIT_CASE(dropped_records_are_counted),
 	KUNIT_CASE(runs_have_each_tick),
@@ -1790,7 +1790,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(trains_follow_the_clock),
 	KUNIT_CASE(train_follows_a_rate_that_returns),
 	KUNIT_CASE(readings_bound_the_moment),
-	KUNIT_CASE(contradicting_readings_begin_anew),
+	KUNIT_CASE(contradicting_readings_start_again),
 	KUNIT_CASE(ticks_are_reachable),
 	KUNIT_CASE(resets_show_in_the_ticks),
 	KUNIT_CASE(packed_answer_by_hand),

@@ -20,7 +20,7 @@ void litepulse_trace_events(const struct litepulse *lp, const struct litepulse_r
 void litepulse_trace_launches(const struct litepulse *lp, const struct litepulse_launch *launches,
 			      unsigned int count, int error);
 
-/* A record of either stream, whoever wants it. Fields are those of struct litepulse_event. */
+/* A record of either stream, for any reader. Fields are those of struct litepulse_event. */
 TRACE_EVENT(litepulse_event,
 	TP_PROTO(const struct litepulse *lp, const struct litepulse_record *record),
 	TP_ARGS(lp, record),

@@ -117,7 +117,7 @@ static int litepulse_tty_startup(struct uart_port *port)
 	t->suspended = false;
 	t->receiving = true;
 	/* If something was left in the core: what has become of it? */
-	t->told |= LITEPULSE_WANT_DRAINED;
+	t->notified |= LITEPULSE_WANT_DRAINED;
 	litepulse_tty_send_serve(t);
 	uart_port_unlock_irqrestore(port, flags);
 	return 0;
@@ -415,7 +415,7 @@ int litepulse_tty_add(struct litepulse *lp)
 	error = litepulse_tty_settings_check_rs485(lp->dev, &lp->rate, &port->rs485);
 	if (error)
 		goto error;
-	/* The serial core initialises port->lock anew, which litepulse_tty_apply() takes. */
+	/* The serial core initialises port->lock again, which litepulse_tty_apply() takes. */
 	mutex_lock(&lp->claim.mutex);
 	error = litepulse_tty_serial_add_port(port);
 	if (!error)
@@ -488,7 +488,7 @@ int litepulse_tty_apply(struct litepulse *lp)
 		return error;
 	uart_port_lock_irqsave(&t->port, &flags);
 	t->wanted = 0;
-	t->told |= LITEPULSE_WANT_DRAINED;
+	t->notified |= LITEPULSE_WANT_DRAINED;
 	litepulse_tty_send_serve(t);
 	uart_port_unlock_irqrestore(&t->port, flags);
 	return 0;

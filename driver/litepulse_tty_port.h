@@ -59,10 +59,10 @@ struct litepulse_tty {
 	unsigned int ahead;		/* at most so many bytes are in the core */
 	unsigned int burst;		/* at most so many should be */
 	bool console;			/* of the kernel: its bytes are among ours */
-	bool refused;			/* a lead was, and nobody has said so yet */
+	bool refused;			/* a lead was, which is not reported yet */
 	bool rs485_given;		/* settings of RS-485 were, and taken */
-	u32 wanted;			/* LITEPULSE_WANT_*: asked for */
-	u32 told;			/* LITEPULSE_WANT_*: came since they were asked for */
+	u32 wanted;			/* LITEPULSE_WANT_*: requested */
+	u32 notified;			/* LITEPULSE_WANT_*: arrived since */
 
 	/* litepulse.claim.mutex */
 	u32 echo;			/* its tail in ticks */

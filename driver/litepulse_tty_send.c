@@ -65,12 +65,12 @@ static bool litepulse_tty_send_plan(struct litepulse_tty *t, struct litepulse_tt
 	memset(step, 0, offsetof(struct litepulse_tty_send_step, bytes));
 	if (!t->open)
 		return false;
-	if (t->told & LITEPULSE_WANT_TRANSMIT) {
+	if (t->notified & LITEPULSE_WANT_TRANSMIT) {
 		t->ahead = min(t->ahead, t->low);
 		t->full = false;
 	}
-	step->look = t->busy && t->told & LITEPULSE_WANT_DRAINED;
-	t->told = 0;
+	step->look = t->busy && t->notified & LITEPULSE_WANT_DRAINED;
+	t->notified = 0;
 	step->flush = t->flush;
 	t->flush = false;
 	step->set_driver_enable = t->set_driver_enable;
@@ -153,7 +153,7 @@ static bool litepulse_tty_send_done(struct litepulse_tty *t,
 		/* As if it had not been planned, until litepulse_tty_apply(). */
 		t->flush |= step->flush;
 		t->set_driver_enable |= step->set_driver_enable;
-		t->told |= step->look ? LITEPULSE_WANT_DRAINED : 0;
+		t->notified |= step->look ? LITEPULSE_WANT_DRAINED : 0;
 		return false;
 	}
 	if (step->flush) {
@@ -248,7 +248,7 @@ void litepulse_tty_send_room(struct litepulse *lp, u32 pending)
 		return;
 	uart_port_lock_irqsave(&t->port, &flags);
 	t->wanted &= ~pending;
-	t->told |= pending;
+	t->notified |= pending;
 	litepulse_tty_send_serve(t);
 	uart_port_unlock_irqrestore(&t->port, flags);
 }

@@ -53,7 +53,7 @@ struct tty_struct;
  * @words: of the answers to all reads
  * @writes: it writes anything
  * @once: it writes what must not be written twice
- * @anew: it is safe to carry it out twice, and the caller makes it anew
+ * @repeatable: it is safe to carry it out twice, and the caller makes it again
  * @shorter: if no good answer comes the caller asks for less, in another request
  * @full: a command did not fit, and is missing
  */
@@ -62,7 +62,7 @@ struct litepulse_request {
 	unsigned int words;
 	bool writes;
 	bool once;
-	bool anew;
+	bool repeatable;
 	bool shorter;
 	bool full;
 	u8 payload[LITEPULSE_BRIDGE_FRAME_MAX];
@@ -113,7 +113,7 @@ struct litepulse_flight {
  * @position: of the oldest record that we have not handed over
  * @oldest: of the oldest record that the board has, as far as we know
  * @freed: up to there requests under way free
- * @asked: up to there requests under way ask for records, if there are so many
+ * @requested: requests under way ask for the records up to there, if there are that many
  * @end: up to there the board had records when it answered last
  * @growth: so many came between the last two answers
  * @most: records to ask for at most
@@ -122,7 +122,7 @@ struct litepulse_link_stream {
 	u16 position;
 	u16 oldest;
 	u16 freed;
-	u16 asked;
+	u16 requested;
 	u16 end;
 	unsigned int growth;
 	unsigned int most;
@@ -136,7 +136,7 @@ struct litepulse_link_stream {
  * @line: somebody is in a function of the port's driver
  * @lock: protects what is received, in @flights, too, up to @wait
  * @gone: the port is; nothing will come any more
- * @room: the port has told that it takes more; cleared by who sends
+ * @room: the port has reported room; cleared by who sends
  * @flights: requests, as they are answered: that of @oldest first, and those behind it
  * @oldest: changes under @bus and @lock
  * @stray: bytes that came unasked, or damaged, since the last silence

@@ -103,7 +103,7 @@ static struct litepulse_request *litepulse_bus_begin(struct litepulse_link *link
 	request->words = 0;
 	request->writes = false;
 	request->once = false;
-	request->anew = false;
+	request->repeatable = false;
 	request->shorter = false;
 	request->full = false;
 	return request;
@@ -416,7 +416,7 @@ static void litepulse_bus_next(struct litepulse_link *link)
  * litepulse_bus_forget() - await no answer any more
  * @link: the bus is held
  *
- * What was sent ahead is to be asked for anew.
+ * What was sent ahead must be requested again.
  */
 void litepulse_bus_forget(struct litepulse_link *link)
 {
@@ -445,14 +445,15 @@ static void litepulse_bus_lose(struct litepulse_link *link)
  * @stamper: called before anything is sent, and when the answer begins; may be NULL
  *
  * Return: 0; -ENODEV if the port is gone, -EIO if there was no good answer: what it wrote may have
- * been written, but at most once; -EAGAIN if there was none and the request is to be made anew, and
+ * been written, but at most once; -EAGAIN if there was none and the caller must repeat the request,
  * shorter if it can be. After an error no request is under way.
  */
 int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
 			   const struct litepulse_stamper *stamper)
 {
 	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
-	bool again = flight->sent || flight->request.shorter, anew = flight->request.anew;
+	bool again = flight->sent || flight->request.shorter;
+	bool repeatable = flight->request.repeatable;
 	int error;
 
 	lockdep_assert_held(&link->bus);
@@ -479,7 +480,7 @@ int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
 		return error;
 	} else if (again) {
 		error = -EAGAIN;
-	} else if (anew && !litepulse_bus_is_sure(link)) {
+	} else if (repeatable && !litepulse_bus_is_sure(link)) {
 		/* This machine was late. litepulse_bus_assure() looks at the bridge first. */
 		link->repeats++;
 		error = -EAGAIN;
@@ -607,7 +608,7 @@ static u32 litepulse_bus_rate_for(u32 rate, unsigned int baud)
 /* Raises the rate of a bridge that answers at the base rate. */
 static int litepulse_bus_raise(struct litepulse_link *link, unsigned int baud)
 {
-	u32 rate, told, answer;
+	u32 rate, word, answer;
 	int error;
 
 	error = litepulse_bus_read_rate(link, &rate, 2);
@@ -615,13 +616,13 @@ static int litepulse_bus_raise(struct litepulse_link *link, unsigned int baud)
 		return error;
 	if (!litepulse_bus_can_do(link, rate, baud))
 		return -EINVAL;
-	told = litepulse_bus_rate_for(rate, baud);
+	word = litepulse_bus_rate_for(rate, baud);
 	link->base_rate = rate;
-	error = litepulse_bus_change_rate(link, told, baud);
+	error = litepulse_bus_change_rate(link, word, baud);
 	if (error)
 		return error;
 	error = litepulse_bus_read_rate(link, &answer, 2);
-	return error ?: answer == told ? 0 : -EIO;
+	return error ?: answer == word ? 0 : -EIO;
 }
 
 /* Waits until the bridge is at its base rate, whatever it was, and sets the port to that. */

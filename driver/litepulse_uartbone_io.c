@@ -27,17 +27,17 @@
 #include "litepulse_compat.h"
 #include "litepulse_uartbone.h"
 
-/* Records asked for when nobody knows how many there are. */
+/* Records requested while their number is unknown. */
 #define GUESS 4
 /* An answer of so many of each stream is not made shorter. */
 #define SHORT 16u
-/* The longest interval is so much longer while nobody wants to know anything. */
-#define NOBODY_LISTENS 30
+/* While no program listens, the longest poll interval is longer by this factor. */
+#define IDLE_FACTOR 30
 /* Between attempts to find a board that does not answer. */
 #define RETRY_US 500000
 /* So many answers in a row with an unbelievable tick are believed after all. */
 #define DOUBTS 4
-/* A look at the board that is not answered is asked for anew so often, at most. */
+/* Attempts to read the board if no answer comes. */
 #define LOOKS 16
 /* How long the core may take for a configuration word: a flush of all bytes takes longest. */
 #define CONFIGURE_MS 1000
@@ -272,7 +272,7 @@ static int litepulse_link_configure(void *context, const struct litepulse_word *
 	return error;
 }
 
-/* Room, if it is known to be too little asked for anew. */
+/* Room; it is read again if it is known to be too little. */
 static int litepulse_link_look_for_room(struct litepulse_link *link, const unsigned int *room,
 					unsigned int count)
 {
@@ -543,13 +543,13 @@ static void litepulse_link_add_stream(struct litepulse_request *request,
 static struct litepulse_link_part litepulse_link_choose(const struct litepulse_link_kind *kind,
 							struct litepulse_link_stream *stream)
 {
-	unsigned int asked = (u16)(stream->asked - stream->position);
+	unsigned int requested = (u16)(stream->requested - stream->position);
 	unsigned int known = (u16)(stream->end - stream->position);
-	unsigned int holds = 2 * kind->most, skip = min3(asked, known, holds);
+	unsigned int holds = 2 * kind->most, skip = min3(requested, known, holds);
 	unsigned int count = max(known - skip, stream->growth);
 
 	count = min3(count + count / 8 + GUESS, stream->most, holds - skip);
-	stream->asked = stream->position + skip + count;
+	stream->requested = stream->position + skip + count;
 	return (struct litepulse_link_part){ .skip = skip, .count = count };
 }
 
@@ -557,7 +557,7 @@ static struct litepulse_link_part litepulse_link_choose(const struct litepulse_l
 static void litepulse_link_restart_stream(struct litepulse_link_stream *stream)
 {
 	stream->freed = stream->oldest;
-	stream->asked = stream->position;
+	stream->requested = stream->position;
 }
 
 /* Records of an answer that the driver has not been given yet. */
@@ -609,7 +609,7 @@ static void litepulse_link_take_stream(struct litepulse_link *link,
 	had = (u16)(stream->position - position);
 	/* Records before these have not come, and are asked for next. */
 	if (had < part->skip) {
-		stream->asked = stream->position;
+		stream->requested = stream->position;
 		count = 0;
 	}
 	had -= min(had, part->skip);
@@ -724,7 +724,7 @@ static void litepulse_link_ask(struct litepulse_link *link, struct litepulse_lin
 	if (look->wants & LITEPULSE_WANT_BYTES)
 		look->bytes = litepulse_link_choose(&litepulse_link_bytes, &link->bytes);
 	request->shorter = max(look->events.count, look->bytes.count) > SHORT;
-	request->anew = true;
+	request->repeatable = true;
 	litepulse_link_add_ack(request, &litepulse_link_events, &link->events);
 	litepulse_link_add_ack(request, &litepulse_link_bytes, &link->bytes);
 	/* Its tick is taken just before the answer's first byte is sent. */
@@ -845,7 +845,7 @@ static u64 litepulse_link_next_interval(struct litepulse_link *link, u64 interva
 	if (busy)
 		return shortest;
 	if (!READ_ONCE(link->lp->feed.listened_to))
-		longest = min_t(u64, longest * NOBODY_LISTENS, LITEPULSE_POLL_MAX_US);
+		longest = min_t(u64, longest * IDLE_FACTOR, LITEPULSE_POLL_MAX_US);
 	return clamp(2 * interval, shortest, max(shortest, longest));
 }
 
@@ -900,7 +900,7 @@ static int litepulse_link_run(void *context)
 	return 0;
 }
 
-/* What lies there from before we came is nobody's, and freed unread. */
+/* Records from before the driver attached are freed unread. */
 static void litepulse_link_begin_stream(struct litepulse_link_stream *stream, const u32 *header)
 {
 	u32 level = header[LITEPULSE_HEADER_LEVEL / 4];

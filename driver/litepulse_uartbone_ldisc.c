@@ -371,7 +371,7 @@ static void litepulse_ldisc_close(struct tty_struct *tty)
 
 	WRITE_ONCE(link->gone, true);
 	wake_up_all(&link->wait);
-	/* Whoever is in a function of the port's driver leaves it, and nobody comes any more. */
+	/* Waits until all calls of the port's functions have ended; no new ones begin. */
 	mutex_lock(&link->line);
 	link->tty = NULL;
 	mutex_unlock(&link->line);

@@ -15,7 +15,7 @@
 
 #include "litepulse_uartbone.h"
 
-/* Of noise, which never ends, this much is listened to. */
+/* Bytes of noise to read before giving up. */
 #define NOISE_MS 1000
 /* A port that takes nothing for so long is stuck. */
 #define SEND_MS 1000

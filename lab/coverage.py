@@ -113,7 +113,7 @@ def name_of(point, lines):
 
 
 def reason_for(point, name, known):
-    """Why a point is not reached, None if nobody says. Patterns of the module come before those of all (`*`)."""
+    """Why a point is not reached, None if no reason is given. Patterns of the module come before those of all (`*`)."""
     for module in (point.module, "*"):
         for pattern, why in known.get(module, {}).items():
             if fnmatchcase(name, pattern.replace("[", "[[]")):
@@ -175,7 +175,7 @@ A bit counts twice: it has to rise and to fall. A point is reached if one of the
 
 
 def main(argv=None):
-    """The command; its exit status: 1 if something is not reached and nobody says why."""
+    """The command; its exit status: 1 if something is not reached without a reason given."""
     parser = argparse.ArgumentParser(prog="make coverage", description="What the core's benches reach.")
     parser.add_argument("--samples", type=int, nargs="+", default=SAMPLES, choices=SAMPLES, help="samples per cycle; default all")
     parser.add_argument("--benches", nargs="+", default=MODULES, choices=MODULES, metavar="BENCH", help="default: all of sim/core")

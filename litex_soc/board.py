@@ -117,13 +117,13 @@ class Choice:
         return "-".join([*parts, self.variant, f"s{self.samples}" if self.with_core else self.core])
 
 
-def pick(what, asked, choices, where):
-    """`asked`, or the first of `choices` if it is None or ""; ChoiceError if it is none of them."""
-    if not asked:
+def pick(what, requested, choices, where):
+    """`requested`, or the first of `choices` if it is None or ""; ChoiceError if it is none of them."""
+    if not requested:
         return next(iter(choices))
-    if asked not in choices:
-        raise ChoiceError(f"no {what} {asked}{where}; there is {', '.join(map(str, choices))}")
-    return asked
+    if requested not in choices:
+        raise ChoiceError(f"no {what} {requested}{where}; there is {', '.join(map(str, choices))}")
+    return requested
 
 
 def choose(board=None, fpga=None, variant=None, samples=None, core="litepulse"):

@@ -80,7 +80,7 @@ CACHE = cache_folder()
 
 
 def is_fresh() -> bool:
-    """Whether LITEPULSE_FRESH asks for results to be found anew."""
+    """Whether LITEPULSE_FRESH asks for results to be found again."""
     return os.environ.get("LITEPULSE_FRESH", "") not in ("", "0")
 
 

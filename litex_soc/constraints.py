@@ -200,9 +200,9 @@ def place_pads(part, pins, inputs, crystal):
         (folder / "pads.json").write_text(json.dumps(netlist))
         (folder / "pads.pcf").write_text(pcf)
         result = subprocess.run([program, *options], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        said = result.stdout + result.stderr
+        output = result.stdout + result.stderr
         if result.returncode:
-            raise ConstraintError(refusal(said, pins, part))
+            raise ConstraintError(refusal(output, pins, part))
         cells = json.loads((folder / "placed.json").read_text())["modules"]["top"]["cells"]
     found = {}
     for name in pins:
@@ -212,17 +212,17 @@ def place_pads(part, pins, inputs, crystal):
     return found
 
 
-def refusal(said, pins, part):
+def refusal(output, pins, part):
     """nextpnr's complaint as a line in the words of the constraints."""
-    missing = re.search(r"IO pin '\w+' constrained to pin '(.+?)', which does not exist|does not have a pin named '(.+?)'", said)
+    missing = re.search(r"IO pin '\w+' constrained to pin '(.+?)', which does not exist|does not have a pin named '(.+?)'", output)
     if missing:
         pin = missing[1] or missing[2]
         name = next((name for name, value in pins.items() if value == pin), "?")
         return f"{name} is on pin {pin}, which the package {part.package} of the {part.device} does not have"
-    taken = re.search(r"PLL 'pll' (\w) output conflicts with SB_IO 'pad_(\w+)'", said)
+    taken = re.search(r"PLL 'pll' (\w) output conflicts with SB_IO 'pad_(\w+)'", output)
     if taken:
         return f"{taken[2]} is on pin {pins[taken[2]]}, whose input the PLL takes for its output {taken[1]}: only an output can be there"
-    lines = [line for line in said.splitlines() if "ERROR" in line] or said.splitlines()[-1:]
+    lines = [line for line in output.splitlines() if "ERROR" in line] or output.splitlines()[-1:]
     return "nextpnr does not take these pins: " + " ".join(lines[:1])
 
 

@@ -98,7 +98,7 @@ class Frames(LiteXModule):
         self.sink, self.source = line, source = stream.Endpoint([("data", 8)]), stream.Endpoint([("data", 8)])
         self.wishbone = bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
 
-        # Time is counted in units of a power of two cycles that begin anew with each valid command: one counter serves the
+        # Time is counted in units of a power of two cycles that start again with each valid command: one counter serves the
         # fallback, silence on the line, and the parser's timeout, which LiteX would count in cycles.
 
         cycles = Fraction(fallback_seconds) * clock

@@ -51,7 +51,7 @@ class LitePulse(LiteXModule):
         "ecp5_serdes" (4).
     edge_clk, phy_rst : signals for the ECP5's PHYs: clock of the pads, and the start of their gearing (litex_soc/clocks.py has them).
     lin_entries : LIN identifiers that the responder can answer, one of regmap.LIN_ENTRIES: those below. 0 leaves the LIN slave out.
-    simulated : True if this runs in a simulator: whoever talks to it is told.
+    simulated : True if this runs in a simulator; the core reports it to the host.
     together_with : another LitePulse in the same clock domain: both leave a reset in the same cycle, so that their ticks are equal.
     """
 

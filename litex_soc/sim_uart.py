@@ -44,7 +44,7 @@ class SimUart:
         self.bit, self.delay, self.take, self.give = bit, delay, take, give
         self.now = 0  # tick of this end, which begins at 0 when the two met
         self.sending: deque[int] = deque()  # bytes that have not begun
-        self.edges: deque[tuple[int, int]] = deque()  # (tick, level) that have not been told
+        self.edges: deque[tuple[int, int]] = deque()  # (tick, level) not yet reported
         self.free = Fraction(0)  # when the line is free
         self.level = 1
         self.changes: list[tuple[int, int]] = [(-1, 1)]  # of RX, (tick, level); what lies behind is forgotten
@@ -74,13 +74,13 @@ class SimUart:
             byte = self.sending.popleft()
             self.edges.extend((int(start + k * self.bit), level) for k, level in self.frame(byte))
             self.free = start + self.length(byte) * self.bit
-        told: list[tuple[int, int]] = []
+        passed: list[tuple[int, int]] = []
         while self.edges and self.edges[0][0] < until:
-            told.append(self.edges.popleft())
-            self.level = told[-1][1]
+            passed.append(self.edges.popleft())
+            self.level = passed[-1][1]
         self.now = until
         self.receive(until)
-        return [*told, (until, self.level)]
+        return [*passed, (until, self.level)]
 
     def hear(self, tick: int, level: int) -> None:
         """RX has this level from this tick on."""

@@ -84,7 +84,7 @@ class Access:
             raise ValueError(f"{self.name}.{name}: {value} does not fit")
         return value
 
-    def said(self):
+    def description(self):
         """What the last column of the page says."""
         where = self.place.removesuffix(" ack")
         text = f"{where}, {self.name} bytes" if self.place == "TX" else f"{where} `{self.name}`"
@@ -287,7 +287,7 @@ def section():
         out += ["", f"### {worked.title}", "", *_wrapped(worked.text), "", "| access | address | word | |", "|---|---|---|---|"]
         for access in worked.accesses:
             way = "read until" if access.way == "poll" else access.way
-            out.append(f"| {way} | 0x{access.address:08x} | {access.shown()} | {access.said()} |")
+            out.append(f"| {way} | 0x{access.address:08x} | {access.shown()} | {access.description()} |")
     return [*out, ""]
 
 

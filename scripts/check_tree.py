@@ -7,9 +7,11 @@
 The checks are the functions of CHECKS, which get the files that the hook names, and of WHOLE, which look at the tree.
 """
 
+import io
 import re
 import subprocess
 import sys
+import tokenize
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,6 +39,27 @@ MACHINE = re.compile(r"/(?:home|root|Users|work|scratch)/\w|(?:https?://)?(?:fil
 SHELL = re.compile(r"#!\S*(?:/|env |busybox )(?:ba|da)?sh\b")
 WRITTEN = re.compile(r"^(?://|#|/\*|<!--) ?(?:Generated|Written) by `", re.MULTILINE)
 REFERENCE = re.compile(r"""\bhref=["']#([^"']*)|url\(["']?#([^"')]*)""")  # of an SVG to a part of itself
+# Parts of identifiers that a reader of this field does not expect, and what to write instead.
+ODD = {
+    "anew": "again",
+    "asked": "requested",
+    "asks": "requests",
+    "nobody": "no",
+    "said": "output, printed or message",
+    "says": "reports or message",
+    "tells": "reports",
+    "told": "reported, notified or known",
+    "whoever": "any",
+}
+KEPT = {
+    # Nets in the Verilog of the boards: under another name they would be placed otherwise.
+    "litex_soc/bridge.py": {"asked"},
+    "litex_soc/litepulse.py": {"asked", "asked_for"},
+    # Of the signals `asked` and `peer_asked`, which docs/linux-soc.md lists.
+    "litex_soc/sim/linux_main.cpp": {"ASKED", "PEER_ASKED", "WATCH_ASKED", "WATCH_PEER_ASKED"},
+}
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+NO_C = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)  # comments, strings
 CHANGES = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
 
 
@@ -116,6 +139,28 @@ def pictures(path: Path) -> Iterator[Finding]:
                 yield 1, "is transparent"
 
 
+def identifiers(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, identifier), ... of a source in Python, C or C++."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".py", ".pyi"):
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        yield from ((token.start[0], token.string) for token in tokens if token.type == tokenize.NAME)
+        return
+    code = NO_C.sub(lambda left_out: " " + "\n" * left_out[0].count("\n"), text)
+    for number, line in enumerate(code.splitlines(), 1):
+        yield from ((number, name) for name in re.findall(r"[A-Za-z_]\w*", line))
+
+
+def names(path: Path) -> Iterator[Finding]:
+    """No identifier has a part that is in ODD; each that has is found once in a file."""
+    known = set(KEPT.get(path.as_posix(), ()))
+    for line, name in identifiers(path):
+        odd = [part for part in map(str.lower, PART.findall(name)) if part in ODD]
+        if odd and name not in known:
+            known.add(name)
+            yield line, f"`{name}`: for `{odd[0]}` write {ODD[odd[0]]}"
+
+
 def workflow_shell(path: Path) -> Iterator[Finding]:
     """shellcheck accepts the shell in a file for CI. Of GitHub's expressions, which the shell never sees, it gets a word."""
     import yaml
@@ -135,14 +180,14 @@ def marked() -> Iterator[tuple[str, int, str]]:
     """.gitattributes names the files that say in their first two lines that a program wrote them, by name or by a pattern."""
     named = set(re.findall(r"(?m)^([^\s*]+) linguist-generated$", (ROOT / ".gitattributes").read_text(encoding="utf-8")))
     files = subprocess.run(["git", "grep", "-lIE", "(Generated|Written) by `"], cwd=ROOT, capture_output=True, text=True, check=True)
-    says = {
+    written = {
         name for name in files.stdout.splitlines() if WRITTEN.search("\n".join((ROOT / name).read_text(encoding="utf-8").split("\n")[:2]))
     }
-    asked = ["git", "check-attr", "linguist-generated", "--", *sorted(says)]
-    answers = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    command = ["git", "check-attr", "linguist-generated", "--", *sorted(written)]
+    answers = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     marks = {name for name, _, value in (answer.rsplit(": ", 2) for answer in answers) if value == "set"}
-    yield from ((".gitattributes", 1, f"does not name {name}, which is generated") for name in sorted(says - marks))
-    yield from ((".gitattributes", 1, f"names {name}, which does not say that it is generated") for name in sorted(named - says))
+    yield from ((".gitattributes", 1, f"does not name {name}, which is generated") for name in sorted(written - marks))
+    yield from ((".gitattributes", 1, f"names {name}, which does not say that it is generated") for name in sorted(named - written))
 
 
 def versions() -> Iterator[tuple[str, int, str]]:
@@ -219,7 +264,7 @@ def git(*words: str) -> str:
 
 
 CHECKS: dict[str, Callable[[Path], Iterator[Finding]]] = {
-    check.__name__: check for check in (licence, machine, editorconfig, hdl, pictures, workflow_shell)
+    check.__name__: check for check in (licence, machine, editorconfig, hdl, names, pictures, workflow_shell)
 }
 WHOLE: dict[str, Callable[[], Iterator[tuple[str, int, str]]]] = {check.__name__: check for check in (marked, versions, figures)}
 

@@ -71,7 +71,7 @@ def check_tools(tree: Path) -> None:
 
 
 def build(folder: Path) -> list[Path]:
-    """The packages of this tree, built in `folder`, which is made anew."""
+    """The packages of this tree, built in `folder`, which is recreated."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)

@@ -97,14 +97,14 @@ def bytes_below(folder):
 
 def run_download(command, env, folder, cwd=None):
     """Runs an apt command that downloads below `folder`. PackageError if it fails or brings next to nothing for STALLED seconds."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
             [str(word) for word in command],
             env=env,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=output,
             start_new_session=True,  # so that the programs that apt starts end with it
         )
         try:
@@ -123,8 +123,8 @@ def run_download(command, env, folder, cwd=None):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        said.seek(0)
-        text = said.read()
+        output.seek(0)
+        text = output.read()
     if process.returncode:
         raise PackageError(complaint(text), passing=not DEFINITE.search(text))
 
@@ -153,8 +153,8 @@ def own_architecture():
 @functools.cache
 def configured_mirrors():
     """[(address, suite), ...] of the Debian archives that this machine's apt knows."""
-    said = run(["apt-get", "--print-uris", "update"])
-    found = re.findall(r"'(?!cdrom)(\S+?)/*/dists/([^/\s]+)/InRelease'", said)
+    output = run(["apt-get", "--print-uris", "update"])
+    found = re.findall(r"'(?!cdrom)(\S+?)/*/dists/([^/\s]+)/InRelease'", output)
     return [(address, suite) for address, suite in found if SUITES.fullmatch(suite)]
 
 
@@ -328,8 +328,8 @@ class Apt:
             command = ["apt-get", "--print-uris", "source", "--download-only", "--only-source", *packages]
         else:
             if dependencies:
-                said = run(["apt-get", "--simulate", "install", *packages], self.env)
-                packages = [f"{name}={version}" for name, version in re.findall(r"(?m)^Inst (\S+) \((\S+)", said)]
+                output = run(["apt-get", "--simulate", "install", *packages], self.env)
+                packages = [f"{name}={version}" for name, version in re.findall(r"(?m)^Inst (\S+) \((\S+)", output)]
             command = ["apt-get", "--print-uris", "download", *packages]
         return packages, sum(int(size) for size in re.findall(r"(?m)^'\S+' \S+ (\d+)", run(command, self.env)))
 

@@ -99,21 +99,21 @@ def keep_trying(apt, attempt, patience):
         number += 1
 
 
-def place(apt, chosen, folder, asked):
+def place(apt, chosen, folder, requested):
     """Fetches and unpacks what is asked for to `folder`/tree, and notes {package: version} beside it."""
     start = time.monotonic()
-    packages, size = apt.plan(chosen, asked.dependencies)
+    packages, size = apt.plan(chosen, requested.dependencies)
     names = " ".join(chosen) + (f" and {len(packages) - len(chosen)} packages they depend on" if len(packages) > len(chosen) else "")
     say(f"downloading {names} of {apt.suite}: {max(size / 1e6, 0.1):.1f} MB, kept in {folder} ...")
     archives, tree = folder / "archives", folder / "tree"
     archives.mkdir()
     apt.download(packages, archives)
     versions = (unpack_source if apt.source else unpack_binaries)(archives, tree)
-    if asked.only:
+    if requested.only:
         for file in [file for file in tree.rglob("*") if file.is_symlink() or not file.is_dir()]:
-            if not any(file.relative_to(tree).match(pattern) for pattern in asked.only):
+            if not any(file.relative_to(tree).match(pattern) for pattern in requested.only):
                 file.unlink()
-    for name in asked.unpack:
+    for name in requested.unpack:
         run(["tar", "-xf", tree / name, "-C", (tree / name).parent])
         (tree / name).unlink()
     shutil.rmtree(archives)
@@ -208,25 +208,25 @@ def fetch(packages, suite, *, base="", refresh=False, patience=None, **options):
 
     Raises PackageError.
     """
-    asked = request(packages, suite, **options)
-    with locked(DEBIAN.path / ".locks" / asked.label):
-        known = None if refresh else asked.known()
+    requested = request(packages, suite, **options)
+    with locked(DEBIAN.path / ".locks" / requested.label):
+        known = None if refresh else requested.known()
         if known:
             return known
-        apt = open_apt(suite, base if asked.dependencies else "", asked.architecture, asked.source)
+        apt = open_apt(suite, base if requested.dependencies else "", requested.architecture, requested.source)
 
         def attempt(number):
             with locked(apt.folder.with_suffix(".lock")):
                 # Lists that have the wanted versions need not be new; after a failure they must be.
-                versions = apt.versions(*asked.wanted)
-                listed = all(version and version in versions.get(name, ()) for name, version in asked.wanted.items())
+                versions = apt.versions(*requested.wanted)
+                listed = all(version and version in versions.get(name, ()) for name, version in requested.wanted.items())
                 if refresh or number or not listed:
                     apt.update(refresh or number > 0, lists_size(apt))
-                chosen = [f"{name}={apt.choose(name, version)}" for name, version in asked.wanted.items()]
-            return DEBIAN.folder(asked.label, content_key(suite, chosen), lambda folder: place(apt, chosen, folder, asked))
+                chosen = [f"{name}={apt.choose(name, version)}" for name, version in requested.wanted.items()]
+            return DEBIAN.folder(requested.label, content_key(suite, chosen), lambda folder: place(apt, chosen, folder, requested))
 
         folder = keep_trying(apt, attempt, patience or Patience())
-        note_answer(folder, asked.key)
+        note_answer(folder, requested.key)
     return fetched_in(folder)
 
 
@@ -269,7 +269,7 @@ def obtain(name, refresh=False):
     entry = ENTRIES[name]
     requests = [request(entry.wanted(route), route.suite, **entry.options) for route in entry.routes]
     if not refresh:
-        for known in filter(None, (asked.known() for asked in requests)):
+        for known in filter(None, (requested.known() for requested in requests)):
             return known
 
     def get(route, patience):

@@ -54,8 +54,8 @@ def faults(path):
     ]
     if path.suffix == ".md":
         results = LintFile(str(path), "\n".join(sentences(text))).lint(CHECKS)
-        told = [(result.pos[0], " ".join(result.check_result.message.split())) for result in results]
-        found += [fault for fault in told if not MISTAKEN.search(fault[1])]
+        reported = [(result.pos[0], " ".join(result.check_result.message.split())) for result in results]
+        found += [fault for fault in reported if not MISTAKEN.search(fault[1])]
     return sorted(fault for fault in found if LEFT_ALONE not in lines[fault[0] - 1])
 
 

@@ -200,7 +200,7 @@ fi
 
 # A tree that was moved or copied has scripts that name the old place.
 if [ -e "$venv" ] && { ! usable_python "$venv/bin/python" || [ "$(cat "$venv/.litepulse-root" 2>/dev/null)" != "$root" ]; }; then
-    say "making .venv anew (the old one is incomplete, for another place or another Python)"
+    say "making a new .venv (the old one is incomplete, for another place or another Python)"
     rm -rf "$venv"
 fi
 if [ ! -e "$venv" ]; then

@@ -132,7 +132,7 @@ class Line:
         self.question = self.answer = b""
         self.waiting: list[Request] = []
 
-    def asked(self, data):
+    def requests(self, data):
         """The requests that `data` from the host ends."""
         self.question += data
         found = []
@@ -154,13 +154,13 @@ class Line:
             found.append(Request(raw, raw[1] if frame else None, reads, writes))
         return found
 
-    def told(self, data):
+    def replies(self, data):
         """[(request, words)] of the answers that `data` from the board ends; words are None if it is the answer to none."""
         self.answer += data
         found = []
         while self.waiting and self.answer:
             incomplete = False
-            for place, request in enumerate(self.waiting):  # what was asked before the one that is answered may have got no answer
+            for place, request in enumerate(self.waiting):  # requests before the answered one may have got no answer
                 try:
                     words, self.answer = answered(request, self.answer)
                 except IndexError:

@@ -51,7 +51,7 @@ class Watcher:
         self.wrong = self.left = self.repeated = self.fallen = False
         self.rate = self.clock = 0  # what the register read since it was last written; Hz of the bus
         self.bus_hz: float | None = None  # where that is another clock
-        self.asked = 0  # the word last written to the register
+        self.requested = 0  # the word last written to the register
         self.name = self.limit = 0  # in SESSION
         # Since SESSION was written: the last read of the window, and the last one that a read of SESSION followed.
         self.touched = self.looked = NEVER
@@ -62,13 +62,13 @@ class Watcher:
 
     @property
     def raised(self) -> bool:
-        """Whether the register was last told a higher rate than the base rate."""
-        return self.asked * self.clock > 1.5 * self.base * regs.BRIDGE_WORD_ONE
+        """Whether the last rate written to the register is above the base rate."""
+        return self.requested * self.clock > 1.5 * self.base * regs.BRIDGE_WORD_ONE
 
     def __call__(self, at: float, to_board: bool, data: bytes, baud: int | None = None) -> None:
         if not to_board:
             self.came = at
-            for request, words in self.line.told(data):
+            for request, words in self.line.replies(data):
                 self.hear(at, request, words)
             return
         self.at, self.gap, self.sent = at, at - self.sent, at
@@ -80,9 +80,9 @@ class Watcher:
         if self.gap >= SILENCE or baud != self.baud:
             self.under_way = []
         if self.baud not in (None, baud) and baud == self.base and self.raised:
-            self.fallen, self.asked = True, 0
+            self.fallen, self.requested = True, 0
         self.baud = baud
-        for request in self.line.asked(data):
+        for request in self.line.requests(data):
             self.judge(request)
             self.note(request)
             self.gap = 0.0
@@ -113,7 +113,7 @@ class Watcher:
             self.line.waiting.append(request)
             self.times[id(request)] = self.at
         if RATE in request.writes:
-            self.asked, self.rate, self.fallen = request.writes[RATE] & 0xFFFF, 0, False
+            self.requested, self.rate, self.fallen = request.writes[RATE] & 0xFFFF, 0, False
         if SESSION in request.writes:
             self.owes_tick = self.repeated and self.keeps_name(request)
             if not self.repeated:
@@ -133,7 +133,7 @@ class Watcher:
             self.wrong = True
             return
         self.heard = dict(zip(request.reads, words))
-        self.answered, asked = at, self.times.pop(id(request), at)
+        self.answered, requested_at = at, self.times.pop(id(request), at)
         if request in self.under_way:
             del self.under_way[: self.under_way.index(request) + 1]
         for address, word in zip(request.reads, words):
@@ -144,7 +144,7 @@ class Watcher:
                 self.know(word)
                 self.looked = self.touched
             elif 0 <= address - regs.WINDOW_BASE < regs.WINDOW_SIZE:
-                self.touched = asked
+                self.touched = requested_at
             if address in TICK:
                 self.ticked, self.owes_tick = True, False
 
@@ -186,7 +186,7 @@ def raising(w: Watcher, r: Request) -> Verdict:
 
 
 def repeats_session(w: Watcher, r: Request) -> Verdict:
-    """The tick is read before, and again before SESSION is written anew."""
+    """The tick is read before, and once more before SESSION is written again."""
     if w.owes_tick and SESSION in r.writes and not w.repeated:
         return False
     return w.ticked_before if w.repeated and w.keeps_name(r) else None
@@ -251,7 +251,7 @@ RULES = (
     Rule(
         "lowered",
         "At the end, write the word of 115200 baud to `rate`",
-        end=lambda w: None if w.last or not w.asked or w.at - w.answered > LOCKED else not w.raised,
+        end=lambda w: None if w.last or not w.requested or w.at - w.answered > LOCKED else not w.raised,
         of="plain",
     ),
 )

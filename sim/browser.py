@@ -14,12 +14,12 @@ OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "
 SECONDS = 120
 # Chromium makes no window as narrow as a telephone, so the page is shown in a frame.
 FRAME = '<!DOCTYPE html><body style="margin:0"><iframe src="{page}" style="border:0;width:{width}px;height:{height}px"></iframe>{script}'
-LISTEN = """<pre id="said"></pre><script>
-addEventListener("message", event => { document.getElementById("said").textContent = JSON.stringify(event.data); });
+LISTEN = """<pre id="output"></pre><script>
+addEventListener("message", event => { document.getElementById("output").textContent = JSON.stringify(event.data); });
 </script>"""
 CATCH = """<script>window.ERRORS = []; addEventListener("error", event => ERRORS.push(event.message || "a file cannot be loaded"), true);
 addEventListener("unhandledrejection", event => ERRORS.push(String(event.reason)));</script>"""
-TELL = """<script>addEventListener("load", () => setTimeout(() => parent.postMessage({{ errors: ERRORS, found: ({look})() }}, "*"), 500));
+REPORT = """<script>addEventListener("load", () => setTimeout(() => parent.postMessage({{ errors: ERRORS, found: ({look})() }}, "*"), 500));
 </script>"""
 
 
@@ -61,11 +61,11 @@ def look_at(text, look, folder, width=1200, height=900, dark=False):
     """
     page = folder / "page.html"
     text = text.replace("<head>", f"<head>{CATCH}", 1)
-    page.write_text(text.replace("</body>", f"{TELL.format(look=look)}</body>"), encoding="utf-8")
-    said = re.search(r'<pre id="said">(.*?)</pre>', run(folder, page, width, height, dark, "--dump-dom"), re.DOTALL)
-    assert said and said[1], "the page did not get as far as to be looked at"
-    told = json.loads(html.unescape(said[1]))
-    return told["errors"], told["found"]
+    page.write_text(text.replace("</body>", f"{REPORT.format(look=look)}</body>"), encoding="utf-8")
+    output = re.search(r'<pre id="output">(.*?)</pre>', run(folder, page, width, height, dark, "--dump-dom"), re.DOTALL)
+    assert output and output[1], "the page did not get as far as to be looked at"
+    answer = json.loads(html.unescape(output[1]))
+    return answer["errors"], answer["found"]
 
 
 def screenshot(text, picture, folder, width=1200, height=900, dark=False):

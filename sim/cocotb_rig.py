@@ -270,10 +270,10 @@ def bench_module(name):
 
 def choose_seed(*parts):
     """The seed of a run: LITEPULSE_SEED, or one that depends on nothing but what is run."""
-    asked = os.environ.get("LITEPULSE_SEED", "")
-    if asked == "random":
+    requested = os.environ.get("LITEPULSE_SEED", "")
+    if requested == "random":
         return random.SystemRandom().getrandbits(31)
-    return int(asked) if asked else zlib.crc32(repr(parts).encode()) & 0x7FFFFFFF
+    return int(requested) if requested else zlib.crc32(repr(parts).encode()) & 0x7FFFFFFF
 
 
 def results(path):
@@ -317,7 +317,7 @@ def simulate(
     names = [bench_module(name) for name in modules]
     label = "-".join([*modules, simulator, *(f"{name}{value}" for name, value in sorted(parameters.items()))])
     key = passed_key(model_key, names, cases, seed, env, plusargs)
-    Count.asked += 1
+    Count.requested += 1
     if not waves and (known := PASSED.recall(label, key)):
         Count.known += 1
         note_figures(known["figures"])
@@ -381,7 +381,7 @@ def simulate(
 class Count:
     """Simulations of this process, for the summary of the tests."""
 
-    asked = known = 0
+    requested = known = 0
 
 
 def passed_key(model, benches, cases, seed, env, plusargs):

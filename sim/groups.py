@@ -158,7 +158,7 @@ def changed_files(base):
 
 def groups_for(names):
     """{group: whether all of it is asked for, not only what `make test` runs} for changed files."""
-    asked = {}
+    requested = {}
     for name in names:
         for pattern, groups in CHANGED:
             if match := re.match(pattern, name):
@@ -168,5 +168,5 @@ def groups_for(names):
             words = [f"{group}:quick" for group in GROUPS if group not in WITHOUT_QUICK]
         for word in words:
             group, _, part = word.partition(":")
-            asked[group] = asked.get(group, False) or not part
-    return {group: asked[group] for group in GROUPS if group in asked}
+            requested[group] = requested.get(group, False) or not part
+    return {group: requested[group] for group in GROUPS if group in requested}

@@ -154,11 +154,11 @@ def main() -> int:
     if PASSED.recall("hdl-lint", known) is not None:
         return 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = {line: None for lines in pool.map(lambda job: job[0](*job[1:]), jobs()) for line in lines}
-    print("\n".join(said), end="\n" if said else "")
-    if not said:
+        messages = {line: None for lines in pool.map(lambda job: job[0](*job[1:]), jobs()) for line in lines}
+    print("\n".join(messages), end="\n" if messages else "")
+    if not messages:
         PASSED.remember("hdl-lint", known, {})
-    return bool(said)
+    return bool(messages)
 
 
 if __name__ == "__main__":

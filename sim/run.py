@@ -97,8 +97,8 @@ def main(words):
         names = changed_files(base)
         groups = groups_for(names)
         print(f"{len(names)} files differ from {base[:12]} in more than comments: {', '.join(names[:12])}{' ...' * (len(names) > 12)}")
-        asked = ", ".join(group if whole else f"{group} (what make test runs)" for group, whole in groups.items())
-        print(f"groups: {asked or 'none'}", flush=True)
+        requested = ", ".join(group if whole else f"{group} (what make test runs)" for group, whole in groups.items())
+        print(f"groups: {requested or 'none'}", flush=True)
         if not groups:
             return PASSED
         environment["LITEPULSE_GROUPS"] = json.dumps(groups)

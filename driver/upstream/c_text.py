@@ -162,7 +162,7 @@ def after_function(text, name, line):
 
 
 def tidy(text):
-    """`text` with lines that became too long broken anew, comments and calls alike, and without doubled blank lines."""
+    """`text` with lines that became too long broken again, comments and calls alike, and without doubled blank lines."""
     lines, done = text.splitlines(), []
     while lines:
         line = lines.pop(0)

@@ -113,7 +113,7 @@ class AllSeries:
         known = {option.name for option in self.build.options} | set(MESSAGES["cut"]) | {"DRIVER"}
         stage = Stage()
         for entry in MESSAGES["series"]:
-            to, cc = self.asked(entry["ask"])
+            to, cc = self.recipients(entry["ask"])
             text = entry["text"].strip().format(kernel=self.kernel.name)
             series = Series(entry["folder"], entry["subject"], text, to, cc, entry.get("rfc", False), entry.get("check", ""), [])
             for patch in entry["patch"]:
@@ -148,7 +148,7 @@ class AllSeries:
             case kind:
                 return replace(stage, steps=stage.steps | {kind})
 
-    def asked(self, paths):
+    def recipients(self, paths):
         """(maintainers, lists) of paths, by the kernel's own MAINTAINERS."""
         command = ["perl", "scripts/get_maintainer.pl", "--no-git", "--no-git-fallback", "--no-rolestats"]
         found = []

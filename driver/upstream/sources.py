@@ -113,7 +113,7 @@ def closure(folder, build):
 def known_macros(kernel, build, files):
     """{macro that conditions ask for: its value, None if it has none} for a kernel."""
     header = files.get(compat.NAME, "")
-    asked = {name for text in files.values() for name in re.findall(r"(?m)^#[ \t]*if(?:n?def)[ \t]+(\w+)", text)}
+    tested = {name for text in files.values() for name in re.findall(r"(?m)^#[ \t]*if(?:n?def)[ \t]+(\w+)", text)}
     macros = {name: "1" if set_ else None for name, set_ in build.flags.items()}
     macros["LINUX_VERSION_CODE"] = str(version_code(*kernel.version))
     guards = {f"{Path(name).name.upper().replace('.', '_')}" for name in files}
@@ -121,7 +121,7 @@ def known_macros(kernel, build, files):
     for name in sorted(set(re.findall(r"(?m)^#[ \t]*ifn?def[ \t]+(\w+)", header)) - guards - set(macros)):
         macros[name] = "1" if kernel.defines(name) else None
     resolved = Unifdef(kernel, macros)({compat.NAME: header})[compat.NAME]
-    for name in sorted(asked - guards - set(macros)):
+    for name in sorted(tested - guards - set(macros)):
         if name.startswith("LITEPULSE_"):
             if not re.search(rf"(?m)^#define {name}\b", header):
                 raise SeriesError(f"nobody says when {name} is defined")

@@ -365,8 +365,8 @@ def measure_size():
     try:
         return json.loads(result.stdout[result.stdout.index("{") :])
     except ValueError:
-        said = (result.stderr or result.stdout).strip().splitlines() or ["nothing"]
-        raise BenchError(f"python -m litex_soc.size said: {said[-1]}") from None
+        lines = (result.stderr or result.stdout).strip().splitlines() or ["nothing"]
+        raise BenchError(f"python -m litex_soc.size said: {lines[-1]}") from None
 
 
 def measure_linux():

@@ -72,7 +72,7 @@ class Adapter:
         self.board, self.byte = board, 10 / baud
         self.now = self.cpu = 0.0
         self.since = time.process_time()
-        self.line, self.asked = bridge_frames.Line(), []
+        self.line, self.requests = bridge_frames.Line(), []
         self.transactions = 0
 
     def lock(self):
@@ -90,14 +90,14 @@ class Adapter:
         """They are on the line at once."""
         self.cpu += time.process_time() - self.since
         self.now += len(data) * self.byte
-        for request in self.line.asked(data):
-            self.asked.append((self.now, request))
+        for request in self.line.requests(data):
+            self.requests.append((self.now, request))
 
     def receive(self, timeout):
         """The answer to all that was sent, when its last byte has passed the adapter."""
         del timeout  # it comes in time
         answer = b""
-        for arrived, request in self.asked:
+        for arrived, request in self.requests:
             self.board.pass_until(arrived)
             answer += self.board.ask(request)
         if answer:
@@ -105,7 +105,7 @@ class Adapter:
             done = self.board.pass_until(0)
             self.now = self.board.pass_until(max(done, self.now + len(answer) * self.byte) + LATENCY)
             self.since = time.process_time()
-        self.asked = []
+        self.requests = []
         return answer
 
     def close(self):
@@ -130,15 +130,15 @@ def carried(baud, hertz, looks, frames):
             backend.train.start(Launch("frame", 0x55, profile=1), Period(PERIOD, 0, 1))
             backend.look()
             backend.look()  # knows by now how many records there are
-            begun, cpu, asked, count = adapter.now, adapter.cpu, adapter.transactions, 0
+            begun, cpu, transactions, count = adapter.now, adapter.cpu, adapter.transactions, 0
             for _ in range(looks):
                 count += len(backend.look()[1].events)
-            seconds, cpu, asked = adapter.now - begun, adapter.cpu - cpu, adapter.transactions - asked
+            seconds, cpu, transactions = adapter.now - begun, adapter.cpu - cpu, adapter.transactions - transactions
             if backend.recorder.events.decoder.broken:
                 raise RuntimeError("records are missing without a word")
     finally:
         board.close()
-    return {"per_second": count / seconds, "cpu_us": cpu / count * 1e6, "transactions": asked / looks, "events": count / looks}
+    return {"per_second": count / seconds, "cpu_us": cpu / count * 1e6, "transactions": transactions / looks, "events": count / looks}
 
 
 def measure():

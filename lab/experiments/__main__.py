@@ -47,8 +47,8 @@ def run_step(step):
     except Exception as error:  # whatever one step dies of, the others still measure
         # What a guest said last stands at the end.
         lines = str(error).splitlines()
-        said = " ... ".join(dict.fromkeys([*lines[:1], *[line.strip() for line in lines[-3:]]]))
-        return begin, None, f"{type(error).__name__}: {said}" if said else type(error).__name__
+        summary = " ... ".join(dict.fromkeys([*lines[:1], *[line.strip() for line in lines[-3:]]]))
+        return begin, None, f"{type(error).__name__}: {summary}" if summary else type(error).__name__
 
 
 def measure(todo, results, long, jobs, say):

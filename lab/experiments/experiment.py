@@ -107,7 +107,7 @@ def by_rank(values, percent):
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
-def told(time):
+def with_unit(time):
     """A time in s with three digits and a unit."""
     for unit, scale in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3), ("s", 1)):
         if time * scale < 999.5:
@@ -123,10 +123,10 @@ def spread(name, values, source, ours, least=0.0):
     """
     shares = {0: min(values), 50: by_rank(values, 50), **({99: by_rank(values, 99)} if len(values) >= 100 else {}), 100: max(values)}
     words = {0: "least", 50: "median", 100: "most"}
-    labels = [f"{words.get(percent, f'p{percent}')} {told(value)}" for percent, value in shares.items()]
+    labels = [f"{words.get(percent, f'p{percent}')} {with_unit(value)}" for percent, value in shares.items()]
     return Series(name, [max(value, least) for value in shares.values()], [*shares], source, "line", ours, labels)
 
 
 def limit(name, value):
     """The row of a published limit: one mark."""
-    return Series(name, [value], [100], PUBLISHED, "line", False, [f"most {told(value)}"])
+    return Series(name, [value], [100], PUBLISHED, "line", False, [f"most {with_unit(value)}"])

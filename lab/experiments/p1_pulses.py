@@ -55,8 +55,8 @@ def misplaced(ticks):
 
 def pulses(way, count, load):
     """The start edges of one way's pulses: {"ticks": from the first one on, "misplaced"}."""
-    said = soc.run([way.program, way.device, count], load=load, max_cycles=int(count * PERIOD * 2) + 1000 * MS)
-    ticks = starts(said.pins, way.pin, count)
+    answers = soc.run([way.program, way.device, count], load=load, max_cycles=int(count * PERIOD * 2) + 1000 * MS)
+    ticks = starts(answers.pins, way.pin, count)
     wrong = misplaced(ticks)
     check(not (way.exact and wrong), f"{way.title}: {wrong} of {count} pulses are not at their exact ticks")
     return {"ticks": [tick - ticks[0] for tick in ticks], "misplaced": wrong}
@@ -81,16 +81,16 @@ def disciplined(edges):
     count = edges * per_edge + 1
     wanted = reference(edges + 4)
     moves = [entry for tick in wanted for entry in ((int(tick), "aux0", 1), (int(tick) + MS, "aux0", 0))]
-    said = soc.run(
+    answers = soc.run(
         ["p1_disciplined", "/dev/litepulse0", count, 0, REFERENCE_HZ],
         moves,
         before="echo ready go",
         load=True,
         max_cycles=int(wanted[-1]) + 2000 * MS,
     )
-    seen = [tick for tick, level in changes(said.pins, "aux0") if level]
+    seen = [tick for tick, level in changes(answers.pins, "aux0") if level]
     late = seen[0] - int(wanted[0])
-    ticks = starts(said.pins, PULSE.tx, count)
+    ticks = starts(answers.pins, PULSE.tx, count)
     # Two edges tell the rate; pulse 0 belongs to the third.
     places = [
         late + wanted[2 + k // per_edge] + (wanted[3 + k // per_edge] - wanted[2 + k // per_edge]) * Fraction(k % per_edge, per_edge)
@@ -100,7 +100,7 @@ def disciplined(edges):
     return {
         "errors": [float(tick - place) for tick, place in zip(ticks, places)],
         "free": [float(tick - place) for tick, place in zip(free, places)],
-        "at_edges": [[int(word) for word in row] for row in said.lines if len(row) == 2 and row[0].isdigit()],
+        "at_edges": [[int(word) for word in row] for row in answers.lines if len(row) == 2 and row[0].isdigit()],
     }
 
 

@@ -20,7 +20,7 @@ SERVICE_US = 100  # the study's cost of an interrupt
 
 @dataclass(frozen=True)
 class Setting:
-    """How LitePulse is told to interrupt: when so many bytes wait, or when the oldest has waited so long (us, 0: not)."""
+    """When LitePulse interrupts: when this many bytes wait, or when the oldest has waited this long (us, 0: never)."""
 
     watermark: int
     timeout_us: int
@@ -60,20 +60,20 @@ def measure(port, baud, count, words):
     returned, less the soonest of them.
     """
     wave, starts, end = frames(LEAD, [k * 7 & 255 for k in range(count)], baud)
-    said = soc.run(words, [(tick, port.rx, level) for tick, level in wave], max_cycles=end + 2000 * MS)
-    got, wrong, reads = said.numbers("got")
-    # A tty tells nobody what it has lost.
-    told = bool(said.all("error"))
-    least, most, lost = said.numbers("error") if told else (0, None, count - got)
-    check(got + lost == count, f"{port.title}, {baud} baud: {count - got} bytes are missing, {lost} told")
-    check(not wrong or lost and not told, f"{port.title}, {baud} baud: {wrong} bytes are wrong")
+    answers = soc.run(words, [(tick, port.rx, level) for tick, level in wave], max_cycles=end + 2000 * MS)
+    got, wrong, reads = answers.numbers("got")
+    # A tty does not report what it has lost.
+    reported = bool(answers.all("error"))
+    least, most, lost = answers.numbers("error") if reported else (0, None, count - got)
+    check(got + lost == count, f"{port.title}, {baud} baud: {count - got} bytes are missing, {lost} reported")
+    check(not wrong or lost and not reported, f"{port.title}, {baud} baud: {wrong} bytes are wrong")
     # The stimulus counts from the program's word; all is as far behind as the first edge is.
-    late = changes(said.pins, port.rx)[0][0] - starts[0]
+    late = changes(answers.pins, port.rx)[0][0] - starts[0]
     stop = [start + late + int(Fraction(9 * HZ, baud)) for start in starts]
-    marks = said.rises("printed", starts[0] + late)[:reads]
-    sizes = said.numbers("sizes")
+    marks = answers.rises("printed", starts[0] + late)[:reads]
+    sizes = answers.numbers("sizes")
     check(len(marks) == len(sizes) == reads, f"{port.title}: {len(marks)} marks for {reads} reads")
-    irqs = [rise for rise in said.rises(port.irq) if stop[0] <= rise <= marks[-1]]
+    irqs = [rise for rise in answers.rises(port.irq) if stop[0] <= rise <= marks[-1]]
     latencies: list[int] = []  # unless bytes were lost
     waits: list[int] = []
     if not lost:
@@ -85,7 +85,7 @@ def measure(port, baud, count, words):
         there = [tick + HZ // (2 * baud) for tick in stop]
         nexts = [irqs[at] if (at := bisect_left(irqs, tick)) < len(irqs) else mark + 1 for tick, mark in zip(there, read_at)]
         waits = [irq - tick if irq < mark else 0 for irq, tick, mark in zip(nexts, stop, read_at)]
-    passed, busy = said.cycles()
+    passed, busy = answers.cycles()
     # The interrupt that comes when the line has fallen silent says nothing of the rate.
     steady = [rise for rise in irqs if rise <= stop[-1] + HZ * 10 // baud]
     span = Fraction(steady[-1] - steady[0], HZ) if len(steady) > 1 else Fraction(count * 10, baud)
@@ -93,13 +93,13 @@ def measure(port, baud, count, words):
         "baud": baud,
         "bytes": count,
         "lost": lost,
-        "told": told,
+        "told": reported,
         "interrupts": len(irqs),
         "per_second": float(max(len(steady) - 1, 1) / span),
         "waits_us": float(Fraction(max(waits) * 10**6, HZ)) if waits else None,
         "cpu": float(busy / passed),
         "latency_us": [float(Fraction(one * 10**6, HZ)) for one in (min(latencies), max(latencies))] if latencies else None,
-        "error_ticks": [least, most] if told else [0, max(latencies) - min(latencies)] if latencies else None,
+        "error_ticks": [least, most] if reported else [0, max(latencies) - min(latencies)] if latencies else None,
     }
 
 
@@ -168,7 +168,7 @@ def ms(us):
 
 
 def error_us(one):
-    """By how much the times of the bytes are wrong, in us; None if bytes are missing, and which is not told."""
+    """By how much the times of the bytes are wrong, in us; None if bytes are missing and it is not reported which."""
     return (one["error_ticks"][1] - one["error_ticks"][0]) * 10**6 / HZ if one["error_ticks"] else None
 
 
@@ -176,10 +176,10 @@ def most_bytes(found):
     """A sentence about the highest rate: which way is without loss, and what the others lose."""
     whole = [one["who"] for one in found.values() if one["baud"] == max(BAUDS) and not one["lost"]]
     lossy = [one for one in found.values() if one["baud"] == max(BAUDS) and one["lost"]]
-    said = [f"Without loss: {'; '.join(dict.fromkeys(whole))}." if whole else "No way is without loss."]
+    sentences = [f"Without loss: {'; '.join(dict.fromkeys(whole))}." if whole else "No way is without loss."]
     if lossy:
-        said.append("Where bytes are lost, LitePulse reports how many to a program that reads events; a tty cannot.")
-    return " ".join(said)
+        sentences.append("Where bytes are lost, LitePulse reports how many to a program that reads events; a tty cannot.")
+    return " ".join(sentences)
 
 
 def tables(found):
@@ -223,15 +223,15 @@ def tables(found):
         ("5 interrupts a second at 200 ms", f"{LONG_WAIT.watermark}-{LONG_WAIT.timeout_us}-19200", 5, 200_000),
         ("100 below 11 ms", f"{SHORT_WAIT.watermark}-{SHORT_WAIT.timeout_us}-19200", 100, 11_000),
     ]
-    said = []
+    sentences = []
     for what, name, rate, limit in goals:
         if name in found:
             one = found[name]
             reached = one["per_second"] <= rate and one["error_ticks"] == [0, 0] and one["waits_us"] <= limit
             read = f"; until the program {ms(one['latency_us'][1])} ms" if one["latency_us"] else ""
-            said.append(f"{what}: {'reached' if reached else '**missed**'} ({one['per_second']:.2f}, {ms(one['waits_us'])} ms{read})")
-    if said:
-        out += ["", f"The goals at 19,200 baud: a byte waits for its interrupt, its time has no error. {'. '.join(said)}."]
+            sentences.append(f"{what}: {'reached' if reached else '**missed**'} ({one['per_second']:.2f}, {ms(one['waits_us'])} ms{read})")
+    if sentences:
+        out += ["", f"The goals at 19,200 baud: a byte waits for its interrupt, its time has no error. {'. '.join(sentences)}."]
     return out
 
 

@@ -66,8 +66,8 @@ def commanded(count):
 def on_linux(way, count, load):
     """{"errors_us": of each pulse against what was commanded, less their median}."""
     words = ["cycle", "sleep", PEER.path, count] if way == "sleep" else ["cycle", "timed", count]
-    said = soc.run(words, load=load, max_cycles=(count + 800) * soc.MS)
-    found = [tick for tick, level in changes(said.pins, (PEER if way == "sleep" else PULSE).tx) if not level]
+    answers = soc.run(words, load=load, max_cycles=(count + 800) * soc.MS)
+    found = [tick for tick, level in changes(answers.pins, (PEER if way == "sleep" else PULSE).tx) if not level]
     check(len(found) == count, f"{way}: {len(found)} pulses instead of {count}")
     errors = [tick - place for tick, place in zip(found, commanded(count))]
     middle = median(errors)
@@ -132,8 +132,8 @@ def tables(found):
                 errors = found[f"{way}-{load}"]["errors_us"]
                 root = (sum(error * error for error in errors) / len(errors)) ** 0.5
                 out.append(f"| {title} | {load} | {len(errors):,} | {root:,.2f} | {min(errors):+,.2f} | {max(errors):+,.2f} |")
-    steps_told = " → ".join(f"±{one}" for one in TUNED_US)
-    out.append(f"| SCHED_FIFO, affinity, absolute sleeps, idle states off, one after the other ({PUBLISHED}) | | | | {steps_told} | |")
+    step_list = " → ".join(f"±{one}" for one in TUNED_US)
+    out.append(f"| SCHED_FIFO, affinity, absolute sleeps, idle states off, one after the other ({PUBLISHED}) | | | | {step_list} | |")
     return out
 
 

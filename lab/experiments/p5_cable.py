@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from lab.experiments.experiment import PC, ExperimentError, check
-from lab.experiments.p5_samples import RESPONDER_WIDTH, WIDTH, Said, Stimuli, check_exact, delays, places, row
+from lab.experiments.p5_samples import RESPONDER_WIDTH, WIDTH, Report, Stimuli, check_exact, delays, places, row
 from sim.guest import echo_module
 from sim.linux.driver_bench import EACH
 from sim.pc import kernels, pc_rig
@@ -54,25 +54,25 @@ def run(words, stimuli, before, what, steady=True, more=None):
                 boards=[{"hz": HZ, "bus_divider": 1, "options": ("--stimulus", moves)}],
                 seconds=int(2 * seconds) + 60,
             )
-        said = Said.of(result.lines)
-        if not (steady and result.stats["slips"]) and said.since is not None and said.since < stimuli.at[0]:
-            return said, result.pins
+        report = Report.of(result.lines)
+        if not (steady and result.stats["slips"]) and report.since is not None and report.since < stimuli.at[0]:
+            return report, result.pins
     raise ExperimentError(f"{what}: this machine is too busy: board and PC do not keep up with the clock")
 
 
 def measure_edges(count, steady=True):
     """Rows of the program and of the responder, which answer the same edges in one run; and of the module, which needs as long a lead."""
     stimuli = Stimuli(places(FIRST, count, SPACING), HZ)
-    said, pins = run(["chardev", str(DELAY)], stimuli, "", CHARDEV, steady)
+    report, pins = run(["chardev", str(DELAY)], stimuli, "", CHARDEV, steady)
     came = stimuli.shifted(pins, CHARDEV)
-    itself = replace(said, seen=count, refused=[], lead=None)
+    itself = replace(report, seen=count, refused=[], lead=None)
     found = {
         who: delays(came.begins(), came.answers(pins, width, who), of, who)
-        for who, width, of in ((RESPONDER, RESPONDER_WIDTH, itself), (CHARDEV, WIDTH, said))
+        for who, width, of in ((RESPONDER, RESPONDER_WIDTH, itself), (CHARDEV, WIDTH, report))
     }
     check_exact(found[RESPONDER], DELAY, RESPONDER)
-    programs = [row(who, WHERE, "idle", PC, HZ, found[who], count, of) for who, of in ((RESPONDER, itself), (CHARDEV, said))]
-    return [*programs, measure_module(count, said.lead, steady)]
+    programs = [row(who, WHERE, "idle", PC, HZ, found[who], count, of) for who, of in ((RESPONDER, itself), (CHARDEV, report))]
+    return [*programs, measure_module(count, report.lead, steady)]
 
 
 def measure_module(count, lead, steady=True):
@@ -83,19 +83,19 @@ def measure_module(count, lead, steady=True):
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         made = {module: kernels.modules(KERNEL, folder, files, "echo")[echo_module.NAME]}
     insert = f"insmod {module} lead={lead} width={WIDTH} defer=1"
-    said, pins = run(["kernel"], stimuli, insert, MODULE, steady, made)
-    check(said.seen == count, f"{MODULE}: it saw {said.seen} of {count} edges")
+    report, pins = run(["kernel"], stimuli, insert, MODULE, steady, made)
+    check(report.seen == count, f"{MODULE}: it saw {report.seen} of {count} edges")
     came = stimuli.shifted(pins, MODULE)
-    found = delays(came.begins(), came.answers(pins, WIDTH, MODULE), said, MODULE)
-    return row(MODULE, WHERE, "idle", PC, HZ, found, count, replace(said, lead=lead))
+    found = delays(came.begins(), came.answers(pins, WIDTH, MODULE), report, MODULE)
+    return row(MODULE, WHERE, "idle", PC, HZ, found, count, replace(report, lead=lead))
 
 
 def measure_bytes(count, steady=True):
     """The row of a program that sends back what it reads from the tty."""
     stimuli = Stimuli(places(FIRST, count, SPACING), HZ, BAUD)
-    said, pins = run(["tty", "/dev/ttyPULSE0", str(BAUD)], stimuli, EACH, TTY, steady)
+    report, pins = run(["tty", "/dev/ttyPULSE0", str(BAUD)], stimuli, EACH, TTY, steady)
     came = stimuli.shifted(pins, TTY)
-    return row(TTY, WHERE, "idle", PC, HZ, delays(came.begins(), came.answers(pins, WIDTH, TTY), said, TTY), count, said)
+    return row(TTY, WHERE, "idle", PC, HZ, delays(came.begins(), came.answers(pins, WIDTH, TTY), report, TTY), count, report)
 
 
 def together(parts):

@@ -5,7 +5,7 @@ import textwrap
 from statistics import median
 
 from lab.experiments import p5_cable, p5_pads, p5_soc
-from lab.experiments.experiment import PUBLISHED, Chart, Experiment, Series, Step, by_rank, told
+from lab.experiments.experiment import PUBLISHED, Chart, Experiment, Series, Step, by_rank, with_unit
 from lab.experiments.p5_published import PERCENTS, SOURCE, published
 
 SAMPLES = 1000  # of each in the long variant, and where they cost little
@@ -74,7 +74,7 @@ def line_of(row, responder):
     cells = [row["who"], place(row), row["source"], f"{len(row['delays']):,} of {row['stimuli']:,}"]
     times = seconds(row)
     if times:
-        found = [told(min(times)), told(median(times)), told(by_rank(times, 99)), told(max(times))]
+        found = [with_unit(min(times)), with_unit(median(times)), with_unit(by_rank(times, 99)), with_unit(max(times))]
         spread = spread_ticks(row)
         cells += [*found, f"{spread:,.0f}" if spread == int(spread) else f"{spread:.3f}"]
         if emulated(row):
@@ -91,7 +91,7 @@ def line_of_published(one):
     """(median, line of the table) of a published measurement."""
     of = dict(zip(PERCENTS, one.percentiles))
     count = f"{one.answers:,} of {one.answers + one.time_outs:,}"
-    times = " | ".join(told(time) for time in (one.least, of[50], of[99], one.most))
+    times = " | ".join(with_unit(time) for time in (one.least, of[50], of[99], one.most))
     return of[50], f"| {one.name} | the study's bench | {PUBLISHED} | {count} | {times} | - | - | {one.time_outs} |"
 
 
@@ -101,9 +101,9 @@ def verdict(row):
     soon, even = found < GOAL, spread <= GOAL_TICKS
     return (
         f"**Goal {'reached' if soon and even else 'missed'}.** "
-        f"The responder of the {row['where']} answers after {told(found)} in the median. "
-        f"That is {told(abs(GOAL - found))} {'less' if soon else 'more'} than the RP2040's {told(GOAL)}. "
-        f"Its delays spread over {spread:.3f} ticks of {told(1 / row['tick_hz'])}; the goal is at most {GOAL_TICKS}. "
+        f"The responder of the {row['where']} answers after {with_unit(found)} in the median. "
+        f"That is {with_unit(abs(GOAL - found))} {'less' if soon else 'more'} than the RP2040's {with_unit(GOAL)}. "
+        f"Its delays spread over {spread:.3f} ticks of {with_unit(1 / row['tick_hz'])}; the goal is at most {GOAL_TICKS}. "
         "Each answer is at its exact tick: the spread is where in a tick the edge comes. "
         "The delays of the FPGA's pads and of the board's wires are not simulated. On hardware they come on top "
         "([pins.md](pins.md#from-pad-to-pad)). The published figures were measured on hardware."
@@ -123,19 +123,19 @@ def tables(figures):
     rows = all_rows(figures)
     responder = next((middle(row) for row in rows if (row["where"], row["who"]) == (p5_cable.WHERE, p5_cable.RESPONDER)), None)
     lines = sorted([*(line_of(row, responder) for row in rows), *map(line_of_published, published())], key=lambda pair: pair[0])
-    said = [NOTES, *(verdict(row) for row in figures.get(BEST, {"rows": []})["rows"])]
+    paragraphs = [NOTES, *(verdict(row) for row in figures.get(BEST, {"rows": []})["rows"])]
     return [
         "| who answers | where | source | samples | least | median | p99 | most | spread, ticks | refused | missed |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
         *(line for _, line in lines),
-        *(line for paragraph in said for line in ("", *textwrap.wrap(paragraph, 100, break_on_hyphens=False))),
+        *(line for paragraph in paragraphs for line in ("", *textwrap.wrap(paragraph, 100, break_on_hyphens=False))),
     ]
 
 
 def row_of(name, times, source, ours):
     """The row of the picture of {percent: s}."""
     words = {0: "least", 50: "median", 100: "most"}
-    labels = [f"{words.get(percent, f'p{percent}')} {told(time)}" for percent, time in times.items()]
+    labels = [f"{words.get(percent, f'p{percent}')} {with_unit(time)}" for percent, time in times.items()]
     return Series(name, [*times.values()], [*times], source, "line", ours, labels)
 
 

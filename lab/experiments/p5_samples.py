@@ -76,7 +76,7 @@ class Stimuli:
 
 
 @dataclass(frozen=True)
-class Said:
+class Report:
     """What response.c said: the stimuli it saw, the numbers of those whose answer was refused, its lead (None: it has none)."""
 
     seen: int
@@ -104,13 +104,13 @@ class Said:
         return cls(seen, refused, last("lead"), last("from"))
 
 
-def delays(begins, answers, said, what):
+def delays(begins, answers, report, what):
     """Ticks from each stimulus that was answered to its answer, in order; ExperimentError if answers are missing, early or too many.
 
     Stimuli that were not seen are the last ones: a program that notices a lost record gives up.
     """
-    check(said.seen <= len(begins), f"{what}: {said.seen} stimuli were seen, {len(begins)} were sent")
-    wanted = [begin for number, begin in enumerate(begins[: said.seen]) if number not in said.refused]
+    check(report.seen <= len(begins), f"{what}: {report.seen} stimuli were seen, {len(begins)} were sent")
+    wanted = [begin for number, begin in enumerate(begins[: report.seen]) if number not in report.refused]
     check(len(answers) == len(wanted), f"{what}: {len(wanted)} answers were made, {len(answers)} came out")
     found = [answer - begin for begin, answer in zip(wanted, answers)]
     check(all(delay > 0 for delay in found), f"{what}: an answer is before its stimulus")
@@ -122,7 +122,7 @@ def check_exact(found, delay, what):
     check(set(found) == {delay + LOOPBACK_TICKS}, f"{what}: an answer is not at its tick")
 
 
-def row(who, where, cpu, source, hz, found, stimuli, said):
+def row(who, where, cpu, source, hz, found, stimuli, report):
     """What is kept of a measurement, of JSON's types. `delays` are in 1 / `per_second` s, here ticks; `missed`: stimuli nobody saw."""
     return {
         "who": who,
@@ -133,7 +133,7 @@ def row(who, where, cpu, source, hz, found, stimuli, said):
         "per_second": hz,
         "stimuli": stimuli,
         "delays": found,
-        "refused": len(said.refused),
-        "missed": stimuli - said.seen,
-        "lead": said.lead,
+        "refused": len(report.refused),
+        "missed": stimuli - report.seen,
+        "lead": report.lead,
     }

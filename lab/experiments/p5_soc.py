@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from lab.experiments import soc
 from lab.experiments.experiment import RTL, check
-from lab.experiments.p5_samples import RESPONDER_WIDTH, WIDTH, Said, Stimuli, check_exact, delays, places, row
+from lab.experiments.p5_samples import RESPONDER_WIDTH, WIDTH, Report, Stimuli, check_exact, delays, places, row
 from sim.guest import echo_module
 from sim.linux.driver_bench import EACH, HZ, LEAD, PEER, PULSE, Port
 from sim.linux.targets import HERE
@@ -70,16 +70,16 @@ def measure(way, load, count, module_lead=MODULE_LEAD):
         stimulus=["after ready go", *(f"+{tick} {stimuli.pin} {level}" for tick, level in stimuli.wave())],
         max_cycles=(ms + 3000) * (HZ // 1000),
     )
-    said = Said.of([*result.lines, f"seen {count}"] if way is RESPONDER else result.lines)
+    report = Report.of([*result.lines, f"seen {count}"] if way is RESPONDER else result.lines)
     if way.module:
-        check(said.seen == count, f"{what}: the module saw {said.seen} of {count} edges")
-        said = replace(said, lead=module_lead)
+        check(report.seen == count, f"{what}: the module saw {report.seen} of {count} edges")
+        report = replace(report, lead=module_lead)
     came = stimuli.shifted(result.pins, what)
     answers = came.answers(result.pins, RESPONDER_WIDTH if way is RESPONDER else WIDTH, what)
-    found = delays(came.begins(), answers, said, what)
+    found = delays(came.begins(), answers, report, what)
     if way is RESPONDER:
         check_exact(found, DELAY, what)
-    return row(way.title, WHERE, load, RTL, HZ, found, count, said)
+    return row(way.title, WHERE, load, RTL, HZ, found, count, report)
 
 
 def rows(cases, workers=2):

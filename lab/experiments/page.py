@@ -8,7 +8,7 @@ import json
 import re
 import textwrap
 
-from lab.experiments.experiment import COMPUTED, PC, PUBLISHED, RTL, told
+from lab.experiments.experiment import COMPUTED, PC, PUBLISHED, RTL, with_unit
 from lab.experiments.pictures import colour_of, seconds_of
 from litex_soc import SPDX
 
@@ -245,8 +245,8 @@ def anchor(experiment):
 def in_short(experiments, results):
     """Lines of a table: each problem, the ordinary way and LitePulse's, on the Linux SoC with its CPU loaded."""
 
-    def said(seconds):
-        return f"less than a tick ({told(TICK)})" if seconds < TICK else told(seconds)
+    def in_words(seconds):
+        return f"less than a tick ({with_unit(TICK)})" if seconds < TICK else with_unit(seconds)
 
     out = []
     for one in experiments:
@@ -254,7 +254,7 @@ def in_short(experiments, results):
             what, ordinary, ours, percent = IN_SHORT[one.name]
             found = {series.name: series for chart in charts_of(one, results) if chart.rows for series in chart.series}
             if ordinary in found and ours in found:
-                values = [said(found[name].x[found[name].y.index(percent)]) for name in (ordinary, ours)]
+                values = [in_words(found[name].x[found[name].y.index(percent)]) for name in (ordinary, ours)]
                 out.append(f"| [{one.name.upper()}](#{anchor(one)}) | {what} | {values[0]} | {values[1]} |")
         elif one.name == "p2" and (figures := results.figures("p2")):
             rows = [row for row in figures.values() if row["baud"] == 19_200 and row["who"] in ("liteuart", "LitePulse")]

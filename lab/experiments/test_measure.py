@@ -112,7 +112,7 @@ def test_p4_notices_a_fault_of_the_core(way, monkeypatch):
 
 
 def test_p4_on_linux():
-    """What the program is told to command is computed here by itself; the timed launches are there, to the tick."""
+    """The commands given to the program are computed here independently; the timed launches are there, to the tick."""
     places_of = p4_cycle.commanded(12)
     nudges = [(later - tick) // 50 - 1000 for tick, later in zip(places_of, places_of[1:])]
     assert nudges == [2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5]

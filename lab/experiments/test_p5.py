@@ -12,7 +12,7 @@ from lab.experiments import p5_cable, p5_pads, p5_published, p5_soc
 from lab.experiments.experiment import PC, RTL, ExperimentError
 from lab.experiments.p5_published import PERCENTS, ROWS, published, summarise
 from lab.experiments.p5_response import BEST, GOAL, charts, spread_ticks, steps, tables
-from lab.experiments.p5_samples import HIGH, Said, Stimuli, check_exact, delays, places, row
+from lab.experiments.p5_samples import HIGH, Report, Stimuli, check_exact, delays, places, row
 from lab.experiments.p5_soc import CHARDEV, DELAY, KERNEL, LITEUART, RESPONDER, TTY
 from litex_soc.limits import cycles
 from sim.cocotb_rig import ROOT
@@ -62,13 +62,13 @@ def test_pads(name, phy, form):
 def test_an_answer_at_another_tick_is_noticed(monkeypatch, tmp_path):
     monkeypatch.setattr(p5_pads, "BUILD", tmp_path)
     monkeypatch.setattr(Netlist, "simulate_rtl", lambda *_, **__: None)
-    for found, told_of in (
+    for found, message in (
         ([31_000, 35_001], "an answer is not 6 cycles behind its stamp"),
         ([31_000, 29_999], "an answer is not 6 cycles behind its stamp"),
         ([31_000], "the bench had another clock, or other edges"),
     ):
         (tmp_path / "response.json").write_text(f'{{"generic/2": {{"delays_ps": {found}, "tick_ps": 5000}}}}')
-        with pytest.raises(ExperimentError, match=told_of):
+        with pytest.raises(ExperimentError, match=message):
             p5_pads.measure("ecp5_generic", 2)
 
 
@@ -132,24 +132,24 @@ def test_cable():
 
 def test_a_long_run_on_the_cable_is_made_of_short_ones(monkeypatch):
     """As many stimuli in all; what was seen, refused and missed adds up."""
-    asked = []
+    measured = []
 
     def one(who, lead):
         def measure(count, steady):
-            asked.append((who, count, steady))
-            said = Said(count - 1, [0], lead and lead + count, None)
-            return row(who, "there", "idle", PC, p5_cable.HZ, [count] * (count - 2), count, said)
+            measured.append((who, count, steady))
+            report = Report(count - 1, [0], lead and lead + count, None)
+            return row(who, "there", "idle", PC, p5_cable.HZ, [count] * (count - 2), count, report)
 
         return measure
 
     monkeypatch.setattr(p5_cable, "measure_edges", lambda *words: [one("a", None)(*words), one("b", 5)(*words)])
     monkeypatch.setattr(p5_cable, "measure_bytes", one("c", None))
     found = p5_cable.rows(250)["rows"]
-    assert asked == [(who, count, True) for count in (100, 100, 50) for who in "abc"]
+    assert measured == [(who, count, True) for count in (100, 100, 50) for who in "abc"]
     for each, who, lead in zip(found, "abc", (None, 105, None)):
         assert (each["who"], each["stimuli"], each["refused"], each["missed"], each["lead"]) == (who, 250, 3, 3, lead)
         assert each["delays"] == [100] * 98 + [100] * 98 + [50] * 48
-    monkeypatch.setattr(p5_cable, "measure_bytes", lambda count, _: row("c", "", "", PC, 1, [], count, Said(0, [], None, None)))
+    monkeypatch.setattr(p5_cable, "measure_bytes", lambda count, _: row("c", "", "", PC, 1, [], count, Report(0, [], None, None)))
     with pytest.raises(ExperimentError, match="somebody did not answer at all"):
         p5_cable.rows(10)
 
@@ -190,10 +190,10 @@ def test_the_variants():
     assert len({step.name for step in long}) == len(long)
     # Six minutes on two cores.
     assert sum(step.seconds for step in short) <= 360
-    asked = []
+    measured = []
 
     def note(cases):
-        asked.extend(cases)
+        measured.extend(cases)
         return {"rows": []}
 
     with pytest.MonkeyPatch.context() as patch:
@@ -202,9 +202,9 @@ def test_the_variants():
             if step.name in ("responder", "kernel", "chardev", "tty"):
                 assert step.run() == {"rows": []}
     loads = {"responder": {"idle", "loaded", "halted"}}
-    assert {count for _, _, count in asked} == {1000} and len(asked) == 11
+    assert {count for _, _, count in measured} == {1000} and len(measured) == 11
     for way in (TTY, LITEUART, CHARDEV, KERNEL, RESPONDER):
-        assert {load for who, load, _ in asked if who is way} == loads.get("responder" if way is RESPONDER else "", {"idle", "loaded"})
+        assert {load for who, load, _ in measured if who is way} == loads.get("responder" if way is RESPONDER else "", {"idle", "loaded"})
 
 
 # Stimuli and answers ----------------------------------------------------------------------------------------------------
@@ -236,21 +236,22 @@ def recorded(pin, wave_of_it, rest):
 
 
 def test_stimuli_as_they_were_recorded():
-    asked = Stimuli([1000, 9000], 50_000_000)
-    late = [(tick + 77, level) for tick, level in asked.wave()]
-    assert asked.shifted(recorded("aux0", late, 0), "who").at == [1077, 9077]
+    stimuli = Stimuli([1000, 9000], 50_000_000)
+    late = [(tick + 77, level) for tick, level in stimuli.wave()]
+    assert stimuli.shifted(recorded("aux0", late, 0), "who").at == [1077, 9077]
     with pytest.raises(ExperimentError, match="^who: there was no stimulus$"):
-        asked.shifted(recorded("aux0", [], 0), "who")
+        stimuli.shifted(recorded("aux0", [], 0), "who")
     for wrong in (late[:-1], [*late[:-1], (late[-1][0] + 1, 0)]):
         with pytest.raises(ExperimentError, match="^who: the stimuli are not those that were asked for$"):
-            asked.shifted(recorded("aux0", wrong, 0), "who")
+            stimuli.shifted(recorded("aux0", wrong, 0), "who")
 
 
 def test_answers_on_a_pin():
     """Pulses of the right width behind the first stimulus; bytes, which must be those that came in."""
-    asked = Stimuli([1000, 9000], 50_000_000)
+    stimuli = Stimuli([1000, 9000], 50_000_000)
     low = [(500, 0), (540, 1), (1200, 0), (1220, 1), (1500, 0), (1540, 1), (9300, 0), (9340, 1)]
-    assert asked.answers(recorded("tx", low, 1), 40, "who") == [1500, 9300] and asked.answers(recorded("tx", low, 1), 20, "who") == [1200]
+    assert stimuli.answers(recorded("tx", low, 1), 40, "who") == [1500, 9300]
+    assert stimuli.answers(recorded("tx", low, 1), 20, "who") == [1200]
     came = Stimuli([1000, 9000], 50_000_000, 250_000)
     back = replace(came, at=[4000, 12_000])
     assert came.answers(recorded("tx", back.wave(), 1), 40, "who") == [4000, 12_000]
@@ -259,36 +260,36 @@ def test_answers_on_a_pin():
         came.answers(recorded("tx", wrong, 1), 40, "who")
 
 
-def test_what_the_program_says():
-    assert Said.of(["lead 900", "noise", "from 5", "seen 4", "refused 3", "refused 1"]) == Said(4, [1, 3], 900, 5)
-    assert Said.of(["seen 0"]) == Said(0, [], None, None)
-    for lines, told_of in (
+def test_output_of_the_program():
+    assert Report.of(["lead 900", "noise", "from 5", "seen 4", "refused 3", "refused 1"]) == Report(4, [1, 3], 900, 5)
+    assert Report.of(["seen 0"]) == Report(0, [], None, None)
+    for lines, message in (
         ([], "did not come to its end"),
         (["seen 3", "refused 3"], r"3 stimuli were seen, refused were the answers to \[3\]"),
         (["seen 3", "refused 1", "refused 1"], r"refused were the answers to \[1, 1\]"),
     ):
-        with pytest.raises(ExperimentError, match=told_of):
-            Said.of(lines)
+        with pytest.raises(ExperimentError, match=message):
+            Report.of(lines)
 
 
 def test_each_answer_has_its_stimulus():
     """Also one that comes after the next stimulus; refused ones are left out; nothing may be too many, too few or too early."""
     begins = [100, 200, 300, 400]
-    assert delays(begins, [250, 260, 470], Said(4, [2], 5, None), "who") == [150, 60, 70]
-    assert delays(begins, [110, 220], Said(2, [], None, None), "who") == [10, 20]
-    for answers, said, told_of in (
-        ([110, 220, 330], Said(4, [], None, None), "who: 4 answers were made, 3 came out"),
-        ([110, 220, 330, 440], Said(4, [0], None, None), "who: 3 answers were made, 4 came out"),
-        ([110, 199], Said(2, [], None, None), "who: an answer is before its stimulus"),
-        ([], Said(5, [0, 1, 2, 3, 4], None, None), "who: 5 stimuli were seen, 4 were sent"),
+    assert delays(begins, [250, 260, 470], Report(4, [2], 5, None), "who") == [150, 60, 70]
+    assert delays(begins, [110, 220], Report(2, [], None, None), "who") == [10, 20]
+    for answers, report, message in (
+        ([110, 220, 330], Report(4, [], None, None), "who: 4 answers were made, 3 came out"),
+        ([110, 220, 330, 440], Report(4, [0], None, None), "who: 3 answers were made, 4 came out"),
+        ([110, 199], Report(2, [], None, None), "who: an answer is before its stimulus"),
+        ([], Report(5, [0, 1, 2, 3, 4], None, None), "who: 5 stimuli were seen, 4 were sent"),
     ):
-        with pytest.raises(ExperimentError, match=f"^{told_of}$"):
-            delays(begins, answers, said, "who")
+        with pytest.raises(ExperimentError, match=f"^{message}$"):
+            delays(begins, answers, report, "who")
     check_exact([7, 7], 6, "who")
     for wrong in ([7, 8], [6], [7, 6]):
         with pytest.raises(ExperimentError, match="^who: an answer is not at its tick$"):
             check_exact(wrong, 6, "who")
-    kept = row("who", "where", "idle", RTL, 50, [150, 60, 70], 5, Said(4, [2], 5, None))
+    kept = row("who", "where", "idle", RTL, 50, [150, 60, 70], 5, Report(4, [2], 5, None))
     assert (kept["refused"], kept["missed"], kept["lead"], kept["delays"]) == (1, 1, 5, [150, 60, 70])
 
 
@@ -310,7 +311,7 @@ def canned(best_delays=(30_001, 32_500, 34_999)):
         "missed": 0,
         "lead": None,
     }
-    program = row(CHARDEV.title, "there", "idle", RTL, 50_000_000, [50_000, 60_000], 4, Said(3, [1], 9000, None))
+    program = row(CHARDEV.title, "there", "idle", RTL, 50_000_000, [50_000, 60_000], 4, Report(3, [1], 9000, None))
     return {BEST: {"rows": [best]}, "chardev": {"rows": [program]}}
 
 
@@ -323,9 +324,9 @@ def test_verdict(found, reached):
     assert ("**Goal reached.**" in text, "**Goal missed.**" in text) == (reached, not reached)
 
 
-def test_a_step_that_nobody_answered():
+def test_a_step_without_an_answer():
     """It has its line in the table, and no row in the picture."""
-    silent = row("nobody", "there", "idle", RTL, 50_000_000, [], 4, Said(4, [0, 1, 2, 3], 60, None))
+    silent = row("nobody", "there", "idle", RTL, 50_000_000, [], 4, Report(4, [0, 1, 2, 3], 60, None))
     figures = {**canned(), "more": {"rows": [silent]}}
     assert any(line.startswith("| nobody |") and "| 0 of 4 |" in line for line in tables(figures))
     assert [one.name for one in charts(figures)[0].series] == [one.name for one in charts(canned())[0].series]
@@ -334,7 +335,7 @@ def test_a_step_that_nobody_answered():
 def test_times_of_the_emulator_are_ratios():
     """A program on the cable: so many times the responder there, and not in the picture beside others' hardware."""
     cable = [
-        row(who, p5_cable.WHERE, "idle", PC, p5_cable.HZ, [delay] * 100, 100, Said(100, [], None, None))
+        row(who, p5_cable.WHERE, "idle", PC, p5_cable.HZ, [delay] * 100, 100, Report(100, [], None, None))
         for who, delay in ((p5_cable.RESPONDER, 7), (p5_cable.TTY, 7000))
     ]
     figures = {**canned(), "cable": {"rows": cable}}

@@ -58,7 +58,7 @@ def test_the_page_in_a_browser(text, tmp_path, width, dark):
         assert chart["paper"] == found["paper"]
 
 
-def test_the_page_asks_for_nothing(text):
+def test_the_page_loads_no_other_file(text):
     """No file from outside is named where a browser would load it."""
     own = text.split("</script></head>")[1]
     assert not re.search(r"(src|href)=[\"']?(https?:)?//", own) and "@import" not in text.split("<script>")[0]
@@ -67,7 +67,7 @@ def test_the_page_asks_for_nothing(text):
 FOREIGN = '<script>document.title = "run"</script><img src=x onerror=alert(1)> ![a](https://example.org/a.png)'
 
 
-def test_markup_in_what_programs_said_is_text(text, results):
+def test_markup_in_output_of_programs_is_text(text, results):
     """An error's text and a table's cell are other people's: the page shows their letters, and carries none of it out."""
     changed = Results(KEPT)
     changed.all = {name: dict(steps) for name, steps in results.all.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`python -m lab.experiments`: results are kept at once and used again, what fails is told, bad words are one error."""
+"""`python -m lab.experiments`: results are kept at once and used again, failures are reported, bad words are one error."""
 
 import json
 import re

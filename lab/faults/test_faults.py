@@ -109,7 +109,7 @@ def proof_catches(task):
         raise NotCaught(explain(proof))
 
 
-# What the run of this process is told: what the other is to run, what it need not, and where it notes what passed and what failed.
+# Arguments of the run of this process: what the other is to run, what it need not, and where it notes what passed and what failed.
 OF_THIS_RUN = ("PYTEST_", "LITEPULSE_TIER", "LITEPULSE_GROUPS", "LITEPULSE_KNOWN", "LITEPULSE_MEMORY", "LITEPULSE_FAILED")
 
 

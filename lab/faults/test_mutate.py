@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mutants, and how they are told from what changes nothing. `make mutate` tries them."""
+"""The mutants, and how they are distinguished from changes without effect. `make mutate` tries them."""
 
 from pathlib import Path
 
@@ -25,14 +25,14 @@ endmodule
 """
 
 
-def said(text):
+def listed(text):
     """[(kind, line, old, new), ...] of all mutants."""
     return [(mutant.kind, mutant.line, mutant.old, mutant.new) for mutant in mutants(text)]
 
 
 def test_mutants_are_those_of_the_logic():
     """Nothing of comments, ports, declarations and properties; `<=` is a comparison only within parentheses."""
-    assert said(TEXT) == [
+    assert listed(TEXT) == [
         ("operator", 5, "&&", "||"),
         ("operator", 5, "!", ""),
         ("condition", 7, "b == 1'b0", "!(b == 1'b0)"),
@@ -72,7 +72,7 @@ def test_bad_words(words, capsys):
 
 
 def test_equivalent():
-    """What changes nothing is told from what does."""
+    """Changes without effect are recognised."""
     module = "litepulse_echo"
     folder = Path(mutate.BUILD) / "mutants" / "test"
     text = mutate.file_of(module).read_text()

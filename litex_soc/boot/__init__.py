@@ -80,7 +80,7 @@ def check(image):
         or sum(places[1::2]) != len(image) - HEADER_SIZE
         or crc != zlib.crc32(image[HEADER_SIZE:])
     ):
-        raise ImageError("it is damaged: make it anew by python -m litex_soc.boot_image")
+        raise ImageError("it is damaged: make a new one by python -m litex_soc.boot_image")
 
 
 class FlashPort(SPIMaster):

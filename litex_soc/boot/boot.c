@@ -206,7 +206,7 @@ static u32 crc_of(const u32 *table, u32 crc, const volatile u32 *data, u32 bytes
 
 /* ----------------------------------------------------------------------------------------------------------------------------- */
 
-static void make_anew(void)
+static void stop_with_advice(void)
 {
 	print("; make one by python -m litex_soc.boot_image and write it by make flash-image");
 	stop();
@@ -239,7 +239,7 @@ u32 boot(void)
 	if (header.magic != MAGIC) {
 		print("boot: no boot image in the flash at ");
 		hex(FLASH_IMAGE);
-		make_anew();
+		stop_with_advice();
 	}
 	make_table(table);
 	crc = ~crc_of(table, ~0u, (u32 *)&header, sizeof(header) - 4);
@@ -251,13 +251,13 @@ u32 boot(void)
 		/* each first by itself: sums might wrap */
 		if (size && (size % 4 || offset % 4 || offset >= RAM_SIZE || size > RAM_SIZE - offset || size > FLASH_ROOM - bytes)) {
 			print("boot: the length of the boot image in the flash cannot be");
-			make_anew();
+			stop_with_advice();
 		}
 		bytes += size;
 	}
 	if (header.machine != MACHINE) {
 		print("boot: the boot image in the flash is for another bitstream than this");
-		make_anew();
+		stop_with_advice();
 	}
 
 	print("boot: copying ");

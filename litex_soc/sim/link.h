@@ -78,15 +78,15 @@ public:
         return level;
     }
 
-    // TX has this level from this tick on; also said when nothing changed, to tell that.
+    // TX has this level from this tick on; also sent when nothing changed, so that the other end can go on.
     void tell(uint64_t tick, bool level)
     {
         if (peer < 0 || !met)
             return;
         const uint64_t word = tick << 1 | level;
-        if (word == told)
+        if (word == last_sent)
             return;
-        told = word;
+        last_sent = word;
         put(&word, sizeof word);
     }
 
@@ -103,7 +103,7 @@ public:
         if (!met) {
             met = true;
             origin = known = tick;
-            theirs = told = NEVER;
+            theirs = last_sent = NEVER;
             greeted = false;
             arriving = {tick << 1 | 1};
             put(&mine, sizeof mine);
@@ -140,7 +140,7 @@ private:
     uint64_t origin = 0;            // our tick when we met
     uint64_t theirs = NEVER;        // the other end's then
     uint64_t known = 0;             // our tick up to which we know what it sent
-    uint64_t told = NEVER;
+    uint64_t last_sent = NEVER;
     std::string heard, waiting;
     std::deque<uint64_t> arriving;  // tick * 2 + level, in order
 

@@ -572,7 +572,7 @@ private:
     bool others = true, linked = true;  // what the stimulus does to the bus, and the other simulator
     bool reset_done = false;
     bool deaf = false;                  // the bridge, as it was last seen
-    bool told = false;                  // that of the wall clock
+    bool reported = false;                  // that of the wall clock
     size_t change = 0;
     uint64_t next_change = NEVER;       // of the inputs
     std::unique_ptr<Link> link;
@@ -680,8 +680,8 @@ private:
             const unsigned now = outputs();
             if (__builtin_expect(now != pins || edges >= next_change, 0))
                 update(edges, now);
-            if (k == 0 && __builtin_expect(accepted || bridge.fed < bridge.feeding.size() || told || bridge.hush || bridge.unlock, 0)) {
-                told = bridge.hush || bridge.unlock;
+            if (k == 0 && __builtin_expect(accepted || bridge.fed < bridge.feeding.size() || reported || bridge.hush || bridge.unlock, 0)) {
+                reported = bridge.hush || bridge.unlock;
                 model.bridge_hush = bridge.hush;
                 model.bridge_unlock = bridge.unlock;
                 bridge.hush = bridge.unlock = false;
@@ -818,7 +818,7 @@ private:
     const pid_t parent;
     int listener = -1, client = -1, master = -1, tcp_port = 0;
     bool pty_open = false, watch_stdin = false, client_gone = false;
-    std::string pty_name, asked;
+    std::string pty_name, stdin_text;
     std::deque<uint64_t> waits;
 
     void check_parent()
@@ -842,9 +842,9 @@ private:
         }
         if (!o.step)
             return true;
-        asked.append(data, size_t(size));
-        for (size_t end; (end = asked.find('\n')) != std::string::npos; asked.erase(0, end + 1))
-            waits.push_back(number(asked.substr(0, end), "standard input", 1, NEVER / 4));
+        stdin_text.append(data, size_t(size));
+        for (size_t end; (end = stdin_text.find('\n')) != std::string::npos; stdin_text.erase(0, end + 1))
+            waits.push_back(number(stdin_text.substr(0, end), "standard input", 1, NEVER / 4));
         return true;
     }
 

@@ -39,7 +39,7 @@ FIRST = {".bin": bytes.fromhex("ff0000ff7eaa997e"), ".bit": bytes.fromhex("ff00"
 )
 @pytest.mark.full
 def test_board(name):
-    """It fits, meets both clocks with the margin that is told, and there is a bitstream of the part."""
+    """It fits, meets both clocks with the margin that is reported, and there is a bitstream of the part."""
     choice = choose(name)
     results = build(choice)
     best = results[0]
@@ -80,7 +80,7 @@ def test_two_builds_of_one_board(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, message",
     [
         ([], "no board given (BOARD=...); there is icebreaker, alchitry_cu, ulx3s, colorlight_i5, orangecrab, ecpix5"),
         (["icestick"], "no board icestick; there is icebreaker, alchitry_cu"),
@@ -90,12 +90,12 @@ def test_two_builds_of_one_board(monkeypatch, tmp_path):
         (["ulx3s", "--samples", "x"], "no PHY with samples per cycle x on ULX3S; there is 4, 2, 1"),
     ],
 )
-def test_refuses(arguments, said, capsys, monkeypatch, tmp_path):
+def test_refuses(arguments, message, capsys, monkeypatch, tmp_path):
     """One line that lists what there is, exit status 2, nothing built."""
     monkeypatch.setattr(bitstream, "BUILD", tmp_path / "boards")
     assert main(arguments) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.startswith(said) and err.count("\n") == 1
+    assert out == "" and err.startswith(message) and err.count("\n") == 1
     assert not (tmp_path / "boards").exists()
 
 
@@ -151,8 +151,8 @@ def test_a_missed_clock_is_a_shortcoming():
 def test_a_seed_that_finds_no_place_is_not_the_end(monkeypatch, tmp_path):
     """A full part: one placement may fail where another is found."""
     choice = choose("icebreaker")
-    said = "ICESTORM_LC: 4736/ 5280 89%\nICESTORM_RAM: 30/ 30 100%\nERROR: Unable to find legal placement for all cells, design"
-    monkeypatch.setattr(bitstream, "run_tool", lambda *arguments, allow: said)
+    output = "ICESTORM_LC: 4736/ 5280 89%\nICESTORM_RAM: 30/ 30 100%\nERROR: Unable to find legal placement for all cells, design"
+    monkeypatch.setattr(bitstream, "run_tool", lambda *arguments, allow: output)
     found = bitstream.place(choice, tmp_path, "top", [], {"pulse": 48.0}, {}, 2)
     assert found.fits and found.margin == -1
     assert shortcomings(choice, found) == ["icebreaker-uartbone-s1: no placement found, with 4736 of 5280 cells"]
@@ -261,7 +261,7 @@ def test_choices_are_the_boards_files():
         choose("ulx3s", core="uart")
 
 
-def test_page_tells_of_every_board():
+def test_page_lists_every_board():
     """docs/boards.md is of these boards, pins, clocks and constants, and no board in it misses anything."""
     text = boards_page.PAGE.read_text()
     assert "**Missed" not in text and "All fit and meet their clocks." in text
@@ -288,10 +288,10 @@ def rows_of(text, columns):
 def test_pins_page_by_the_formula():
     """docs/pins.md: how long each PHY takes to answer; settling times as placed, and what follows from them."""
     text, placed = (ROOT / "docs" / "pins.md").read_text(), rows_of(boards_page.PAGE.read_text(), 12)
-    told = {row[0].strip("`"): row[7] for row in rows_of(text, 8)[2:]}
+    figures = {row[0].strip("`"): row[7] for row in rows_of(text, 8)[2:]}
     for board in boards.all_boards().values():
         for choice in (choose(board.name, samples=PHYS[phy].samples) for phy in board.phys):
-            assert told[choice.phy] == f"{round(boards_page.response_ns(choice) * choice.pulse_hz / 10**9, 6):g} cycles"
+            assert figures[choice.phy] == f"{round(boards_page.response_ns(choice) * choice.pulse_hz / 10**9, 6):g} cycles"
     table = rows_of(text, 7)
     table = table[[row[0] for row in table].index("bitstream") + 2 :]
     assert len(table) == 7
@@ -349,9 +349,9 @@ def test_a_host_finds_the_core(arguments):
     # the CPU that runs Linux would cache the usual window
     window = 0xB000_0000 if choice.variant == "linux" else regs.WINDOW_BASE
     assert soc.bus.regions["pulse_window"].origin == window and soc.csr.locs["pulse"] == regmap.CSR_LOCATION
-    told = {csr.name: csr for csr in soc.pulse.get_csrs()}
+    csrs = {csr.name: csr for csr in soc.pulse.get_csrs()}
     values = {
-        field.name: field.reset.value for name in ("id_geometry", "id_clock_num", "id_clock_den") for field in told[name].fields.fields
+        field.name: field.reset.value for name in ("id_geometry", "id_clock_num", "id_clock_den") for field in csrs[name].fields.fields
     }
     assert Fraction(values["num"], values["den"]) == choice.pulse_hz
     assert (values["samples"], values["inputs"]) == (choice.samples, len(choice.constraints.inputs(choice.phy)))

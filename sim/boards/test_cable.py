@@ -11,7 +11,7 @@ from litex_soc import boards, cable
 BOARDS = boards.all_boards()
 
 
-def test_a_stale_file_is_told(tmp_path, monkeypatch, capsys):
+def test_a_stale_file_is_reported(tmp_path, monkeypatch, capsys):
     for name, make in cable.FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(make())

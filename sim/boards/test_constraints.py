@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pins and clocks of the boards: the shipped files pass, on every FPGA they come with, and each kind of mistake is told in one line."""
+"""Pins and clocks of the boards: the shipped files pass, on every FPGA they come with, and each kind of mistake is reported in one line."""
 
 import json
 import re
@@ -138,8 +138,8 @@ def test_grid_of_an_ice40(name, tmp_path):
     crystal = next(r.pin for r in board_pins(platform) if r.name == f"{platform.default_clk_name}:0")
     netlist, pcf = pads_design(part, {"tx": load(name).resolve(platform)["tx"]}, [], crystal)
     (tmp_path / "in.pcf").write_text(pcf)
-    status, said = nextpnr(part, tmp_path, netlist, "--pcf", "in.pcf", "--asc", "out.asc")
-    assert status == 0, said
+    status, output = nextpnr(part, tmp_path, netlist, "--pcf", "in.pcf", "--asc", "out.asc")
+    assert status == 0, output
     tiles = re.findall(r"^\.\w+_tile (\d+) (\d+)$", (tmp_path / "out.asc").read_text(), re.MULTILINE)
     assert (max(int(x) for x, _ in tiles), max(int(y) for _, y in tiles)) == GRID[part.size]
 
@@ -172,9 +172,9 @@ def test_nextpnr_agrees_on_banks(tmp_path, second, same_bank):
     netlist, _ = pads_design(part, {"tx": "D1", "de": second}, [], None)
     cells = netlist["modules"]["top"]["cells"]
     cells["pad_tx"]["attributes"]["IO_TYPE"], cells["pad_de"]["attributes"]["IO_TYPE"] = "LVCMOS33", "LVCMOS18"
-    status, said = nextpnr(part, tmp_path, netlist, "--textcfg", "out.config")
-    assert (status != 0) == same_bank, said
-    assert ("incompatible IO voltages" in said and f"bank {part.banks['D1']}" in said) == same_bank, said
+    status, output = nextpnr(part, tmp_path, netlist, "--textcfg", "out.config")
+    assert (status != 0) == same_bank, output
+    assert ("incompatible IO voltages" in output and f"bank {part.banks['D1']}" in output) == same_bank, output
 
 
 def test_top_and_bottom_of_an_ice40():
@@ -374,14 +374,14 @@ def test_a_bank_of_another_voltage(tmp_path):
     part, taken = Part.of(platform), {resource.pin for resource in board_pins(platform)}
     pin = min(pin for pin, bank in part.banks.items() if bank == 2 and pin not in taken)
     text = Path(constraints.FOLDER / "orangecrab.toml").read_text().replace('rx = "GPIO:13"', f'rx = "{pin}"')
-    said = refused(tmp_path, text, "orangecrab")
-    assert re.fullmatch(rf"rx on pin {pin} is LVCMOS33, but bank 2 has 1\.35 V: ddram:0\.\w+ is SSTL135_I+", said)
+    message = refused(tmp_path, text, "orangecrab")
+    assert re.fullmatch(rf"rx on pin {pin} is LVCMOS33, but bank 2 has 1\.35 V: ddram:0\.\w+ is SSTL135_I+", message)
 
 
 def test_banks_that_are_not_known(tmp_path):
     text = Path(constraints.FOLDER / "icebreaker.toml").read_text().replace("LVCMOS33", "LVCMOS18")
-    said = refused(tmp_path, text, "icebreaker")
-    assert said.startswith("tx on pin 4 is LVCMOS18, but this board has 3.3 V: ")
+    message = refused(tmp_path, text, "icebreaker")
+    assert message.startswith("tx on pin 4 is LVCMOS18, but this board has 3.3 V: ")
 
 
 def test_a_phy_needs_its_side(tmp_path):

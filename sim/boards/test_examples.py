@@ -32,7 +32,7 @@ def arty(tmp_path_factory):
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_two_cores_are_told(arty, form):
+def test_two_cores_are_found(arty, form):
     """Each by its name, with its own CSRs and window; without a name the first."""
     file = arty / f"csr.{form}"
     first, second = Places(0x8000, 0x9000_0000, None), Places(0xA000, 0x9000_8000, None)
@@ -71,9 +71,9 @@ def test_four_lines_on_ulx3s(tmp_path):
     found = dict(re.findall(r'LOCATE COMP "(pulse\S+)" SITE "(\w+)"', constraints))
     pins = [" ".join(found[f"pulse{number}_{name}"] for name in ("tx", "rx", "de", "aux")) for number in range(4)]
     assert pins == ["U18 N17 N16 L16", "U17 P16 M17 L17", "H18 F17 D18 C18", "H17 G18 E17 D17"]
-    told = places.read_file(tmp_path / "csr.csv")
-    assert sorted(told) == ["pulse", "pulse1", "pulse2", "pulse3"] and told["pulse"] == Places(0x8000, 0x9000_0000, None)
-    assert len({place.window for place in told.values()}) == 4
+    listed = places.read_file(tmp_path / "csr.csv")
+    assert sorted(listed) == ["pulse", "pulse1", "pulse2", "pulse3"] and listed["pulse"] == Places(0x8000, 0x9000_0000, None)
+    assert len({place.window for place in listed.values()}) == 4
     cores = re.findall(r"litepulse #\(.*?\.pulse_rst\s*\((\w+)\)", (tmp_path / "gateware" / "radiona_ulx3s.v").read_text(), re.DOTALL)
     assert len(cores) == 4 and len(set(cores)) == 1
 

@@ -55,9 +55,9 @@ class Desk:
             path.write_text("")
         return path
 
-    def built(self, *asked):
+    def built(self, *chosen):
         """Puts a bitstream where the build puts it; its path."""
-        path = bitstream.bitstream_path(choose(*asked))
+        path = bitstream.bitstream_path(choose(*chosen))
         path.parent.mkdir(parents=True)
         path.write_text("bits")
         return path
@@ -77,7 +77,7 @@ def ids_of(name):
     return BOARDS[name].usb[:2]
 
 
-def said(capfd):
+def error_message(capfd):
     """What was printed as an error, alone."""
     out, err = capfd.readouterr()
     assert out == ""
@@ -128,7 +128,10 @@ def test_where_only_the_flash_can_be_written(desk, capfd, name, more):
     desk.plug(ids_of(name))
     desk.built(name)
     assert desk.run(name, "--ram", *more) == 2
-    assert said(capfd) == f"{BOARDS[name].title}: there is no way to load it past its flash; without --ram (RAM=1) the flash is written"
+    assert (
+        error_message(capfd)
+        == f"{BOARDS[name].title}: there is no way to load it past its flash; without --ram (RAM=1) the flash is written"
+    )
 
 
 def test_the_preferred_of_several_programs(desk, capfd):
@@ -236,24 +239,24 @@ def test_command_line():
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 def test_no_such_choice(desk, capfd, arguments, message, more):
     assert desk.run(*arguments, *more) == 2
-    error = said(capfd)
+    error = error_message(capfd)
     assert error.startswith(message) and "\n" not in error
 
 
 @pytest.mark.parametrize(
-    "asked, words",
+    "chosen, words",
     [
         (("icebreaker",), "BOARD=icebreaker VARIANT=uartbone SAMPLES=1"),
         (("ulx3s", "45f", "uartbone", 1), "BOARD=ulx3s FPGA=45f VARIANT=uartbone SAMPLES=1"),
     ],
 )
-def test_no_bitstream_yet(desk, capfd, asked, words):
+def test_no_bitstream_yet(desk, capfd, chosen, words):
     desk.install("iceprog", "openFPGALoader")
-    desk.plug(ids_of(asked[0]))
-    options = [part for option, value in zip(("--fpga", "--variant", "--samples"), asked[1:]) for part in (option, str(value))]
-    assert desk.run(asked[0], *options) == 2
-    path = bitstream.bitstream_path(choose(*asked))
-    assert said(capfd) == f"there is no {path} yet; to build it: make {words} bitstream"
+    desk.plug(ids_of(chosen[0]))
+    options = [part for option, value in zip(("--fpga", "--variant", "--samples"), chosen[1:]) for part in (option, str(value))]
+    assert desk.run(chosen[0], *options) == 2
+    path = bitstream.bitstream_path(choose(*chosen))
+    assert error_message(capfd) == f"there is no {path} yet; to build it: make {words} bitstream"
 
 
 @pytest.mark.parametrize(
@@ -272,7 +275,7 @@ def test_no_programmer(desk, capfd, name, programs, package):
     desk.built(name)
     assert desk.run(name) == 2
     first = programs.split()[0]
-    assert said(capfd) == (
+    assert error_message(capfd) == (
         f"{BOARDS[name].title}: no programmer is installed: {programs}; to install {first} on Debian or Ubuntu: "
         f"sudo apt-get install {package}"
     )
@@ -298,7 +301,7 @@ def test_board_is_not_there(desk, capfd, name, looked_for, todo):
     desk.plug((vendor, "ffff"), port="1-1")
     desk.plug(("ffff", product), port="1-3")
     assert desk.run(name) == 2
-    assert said(capfd) == f"{BOARDS[name].title} is not there: no {looked_for}; {todo}"
+    assert error_message(capfd) == f"{BOARDS[name].title} is not there: no {looked_for}; {todo}"
 
 
 def test_no_usb_at_all(desk, capfd):
@@ -306,7 +309,7 @@ def test_no_usb_at_all(desk, capfd):
     desk.built("icebreaker")
     (desk.sysfs / "bus" / "usb" / "devices").rmdir()
     assert desk.run("icebreaker") == 2
-    error = said(capfd)
+    error = error_message(capfd)
     assert error.startswith(f"there is no {desk.sysfs}/bus/usb/devices, so no USB here") and "DRY_RUN=1" in error and "\n" not in error
 
 
@@ -317,11 +320,11 @@ def test_another_board_with_the_same_chip(desk, capfd):
     for name in ("alchitry_cu", "icebreaker"):
         desk.built(name)
     assert desk.run("alchitry_cu") == 2
-    assert said(capfd) == "Alchitry Cu: the FT2232H at USB port 1-2 says that it is another board: 1BitSquared iCEBreaker V1.0e"
+    assert error_message(capfd) == "Alchitry Cu: the FT2232H at USB port 1-2 says that it is another board: 1BitSquared iCEBreaker V1.0e"
     assert desk.run("icebreaker") == 0
 
 
-def test_a_chip_that_says_nothing(desk):
+def test_a_silent_chip(desk):
     desk.install("iceprog")
     desk.plug(ids_of("alchitry_cu"), product="Dual RS232-HS")
     desk.built("alchitry_cu")
@@ -338,7 +341,7 @@ def test_several_boards_are_listed(desk, capfd):
     desk.plug(ids_of("icebreaker"), port="1-4.1", product="Dual RS232-HS")
     desk.plug(ids_of("ulx3s"), port="1-5", serial="other")
     assert desk.run("icebreaker") == 2
-    assert said(capfd).splitlines() == [
+    assert error_message(capfd).splitlines() == [
         "iCEBreaker: 2 of FT2232H (USB 0403:6010) are there; choose one with --serial N (SERIAL=N):",
         "    USB port 1-2: serial number ib1, 1BitSquared iCEBreaker V1.0e",
         "    USB port 1-4.1: no serial number, Dual RS232-HS",
@@ -379,7 +382,7 @@ def test_no_board_with_this_number(desk, capfd):
     desk.built("icebreaker")
     desk.plug(ids_of("icebreaker"), serial="ib1")
     assert desk.run("icebreaker", "--serial", "ib2") == 2
-    assert said(capfd).splitlines() == [
+    assert error_message(capfd).splitlines() == [
         "iCEBreaker: no FT2232H (USB 0403:6010) has the serial number ib2; there is:",
         "    USB port 1-2: serial number ib1",
     ]
@@ -396,7 +399,7 @@ def test_a_programmer_that_takes_the_first(desk, capfd, name, program, more):
     for serial in ("one", "two"):
         desk.plug(ids_of(name), port=f"1-{serial}", serial=serial)
     assert desk.run(name, *more) == 2
-    lines = said(capfd).splitlines()
+    lines = error_message(capfd).splitlines()
     assert lines[0].endswith("are there; openFPGALoader cannot tell them apart: unplug all but one:") and len(lines) == 3
 
 
@@ -405,7 +408,7 @@ def test_a_programmer_that_takes_the_first_and_only(desk, capfd):
     path = desk.built("colorlight_i5")
     desk.plug(ids_of("colorlight_i5"), serial="one")
     assert desk.run("colorlight_i5", "--serial", "two") == 2
-    assert "has the serial number two" in said(capfd)
+    assert "has the serial number two" in error_message(capfd)
     assert desk.run("colorlight_i5", "--serial", "one") == 0
     assert capfd.readouterr().out.endswith(f"ran: [-b] [colorlight-i5] [-f] [--unprotect-flash] [{path}]\n")
 
@@ -418,7 +421,7 @@ def test_boards_without_a_number_of_their_own(desk, capfd, serials):
         desk.plug(ids_of("alchitry_cu"), port=f"1-{number}", serial=serial)
     for more in ((), ("--serial", "same")) if serials[0] else ((),):
         assert desk.run("alchitry_cu", *more) == 2
-        assert "iceprog cannot tell them apart: unplug all but one" in said(capfd)
+        assert "iceprog cannot tell them apart: unplug all but one" in error_message(capfd)
 
 
 # ---- permissions
@@ -430,11 +433,11 @@ def test_a_device_this_user_may_not_open(desk, capfd, monkeypatch, name, hidraw)
     desk.install(program)
     desk.built(name)
     node = desk.plug(ids_of(name), hidraw=hidraw)
-    asked = []
-    monkeypatch.setattr(flash, "may_open", lambda path: asked.append(path))
+    opened = []
+    monkeypatch.setattr(flash, "may_open", lambda path: opened.append(path))
     assert desk.run(name) == 2
-    assert asked == [node]
-    lines = said(capfd).splitlines()
+    assert opened == [node]
+    lines = error_message(capfd).splitlines()
     assert lines[0] == f"{BOARDS[name].title} is there (USB port 1-2), but you may not open {node}. A udev rule allows it:"
     assert lines[1] == f"    sudo cp {shlex.quote(str(flash.RULES))} /etc/udev/rules.d/"
     assert lines[2] == "    sudo udevadm control --reload && sudo udevadm trigger"
@@ -449,7 +452,7 @@ def test_a_node_that_is_missing(desk, capfd):
     desk.built("icebreaker")
     node = desk.plug(ids_of("icebreaker"), node=False)
     assert desk.run("icebreaker") == 2
-    assert said(capfd) == f"iCEBreaker is there (USB port 1-2), but its device node {node} is not: is this a container?"
+    assert error_message(capfd) == f"iCEBreaker is there (USB port 1-2), but its device node {node} is not: is this a container?"
 
 
 @pytest.mark.parametrize("mode, allowed", [(0o666, True), (0o664, False), (0o600, False), (0o662, False)])

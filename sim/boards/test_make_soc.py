@@ -164,7 +164,7 @@ def test_pins(written, name, fpga, samples, core):
 
 @pytest.mark.parametrize("name, fpga, samples, core", CHOICES)
 def test_clocks(written, name, fpga, samples, core):
-    """The PLL's dividers make exactly the clocks that the core tells the host, and that the tools are told to meet."""
+    """The PLL's dividers make exactly the clocks that the core reports to the host, and that the tools must meet."""
     choice, verilog, text, _ = written(name, fpga, samples, core)
     of_samples, sys = MHZ[name]
     pulse = of_samples[choice.samples]

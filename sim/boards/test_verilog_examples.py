@@ -20,17 +20,17 @@ def fusesoc(folder, target, core, tree=ROOT, passes=True):
     command = [str(Path(sys.executable).parent / "fusesoc"), "--cores-root", str(tree), "run", "--target", target, core]
     environment = {**tool_environment(), "XDG_CONFIG_HOME": str(folder / "config"), "XDG_DATA_HOME": str(folder / "data")}
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
-    said = result.stdout + result.stderr
-    assert (result.returncode == 0) == passes, said
-    return said
+    output = result.stdout + result.stderr
+    assert (result.returncode == 0) == passes, output
+    return output
 
 
 @pytest.mark.parametrize(
     "target, core", [("lint_wishbone", CORE), ("lint_axil", CORE), ("lint_pulse_58hz", EXAMPLES), ("lint_axi_lite", EXAMPLES)]
 )
 def test_lint(tmp_path, target, core):
-    said = fusesoc(tmp_path, target, core)
-    assert "%Warning" not in said and "V e r i l a t i o n" in said
+    output = fusesoc(tmp_path, target, core)
+    assert "%Warning" not in output and "V e r i l a t i o n" in output
 
 
 @pytest.mark.parametrize("example", ["pulse_58hz", "axi_lite"])
@@ -38,8 +38,10 @@ def test_yosys(example):
     """No import of a package, no latch, no loop."""
     sources = " ".join(str(path) for path in hdl_sources(f"examples/verilog/{example}.sv"))
     read = f"read_verilog -sv -I{ROOT / 'hdl'} {sources}; hierarchy -check -top {example}; proc; flatten; opt_clean; check -assert"
-    said = subprocess.run(["yosys", "-q", "-p", f"{read}; select -assert-none t:$dlatch t:$adlatch t:$sr"], capture_output=True, text=True)
-    assert (said.returncode, said.stdout + said.stderr) == (0, "")
+    output = subprocess.run(
+        ["yosys", "-q", "-p", f"{read}; select -assert-none t:$dlatch t:$adlatch t:$sr"], capture_output=True, text=True
+    )
+    assert (output.returncode, output.stdout + output.stderr) == (0, "")
 
 
 @pytest.mark.seconds(40)

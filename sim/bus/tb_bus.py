@@ -285,7 +285,7 @@ async def interrupts(dut):
     async def pending():
         return {name for name, level in (await csr(bus, "ev_pending")).items() if level}
 
-    async def asks(*names):
+    async def expect_pending(*names):
         """Exactly these ask; with one enabled the interrupt is what that one asks."""
         await cycles(dut, 40)
         assert await pending() == set(names)
@@ -305,43 +305,43 @@ async def interrupts(dut):
         await bus.write(base, count)
 
     await drop("EVENTS") if (await csr(bus, "ready"))["event"] else None
-    await asks("transmit", "launch", "drained")
+    await expect_pending("transmit", "launch", "drained")
     await bus.write(CSR["irq_send"], pack("irq_send", transmit_low=0, launch_space=0))
-    await asks("transmit", "drained")
+    await expect_pending("transmit", "drained")
     # A byte: it is sent, reported by an event, received.
     assert await bus.write(TX, 0x5A)
     await until(dut, lambda: is_now(bus, "ready", event=1, receive=1))
-    await asks("event", "receive", "transmit", "drained")
+    await expect_pending("event", "receive", "transmit", "drained")
     await drop("EVENTS")
-    await asks("receive", "transmit", "drained")
+    await expect_pending("receive", "transmit", "drained")
     await drop("RECEIVE")
-    await asks("transmit", "drained")
+    await expect_pending("transmit", "drained")
     # By level, then by age.
     await bus.write(CSR["irq_level"], pack("irq_level", event=2, receive=0))
     assert await bus.write(TX, 0x5A)
     await until(dut, lambda: is_now(bus, "ready", event=1, receive=1))
-    await asks("transmit", "drained")
+    await expect_pending("transmit", "drained")
     await bus.write(CSR["irq_receive_time"], pack("irq_receive_time", age=3))
     await cycles(dut, 4 << regs.IRQ_UNIT)
-    await asks("receive", "transmit", "drained")
+    await expect_pending("receive", "transmit", "drained")
     assert await bus.write(TX, 0x5A)
     await until(dut, lambda: is_now(bus, "ready", event=2, receive=2))
-    await asks("event", "receive", "transmit", "drained")
+    await expect_pending("event", "receive", "transmit", "drained")
     await drop("EVENTS")
     await drop("RECEIVE")
     # A launch too late is a fault, until that is cleared.
     await launch(bus, 1)
     await until(dut, lambda: is_now(bus, "ready", event=1))
     await drop("EVENTS")
-    await asks("transmit", "drained", "fault")
+    await expect_pending("transmit", "drained", "fault")
     await bus.write(CSR["ev_pending"], pack("ev_pending", transmit=1, drained=1))
-    await asks("transmit", "drained", "fault")
+    await expect_pending("transmit", "drained", "fault")
     await bus.write(CSR["ev_pending"], pack("ev_pending", fault=1))
-    await asks("transmit", "drained")
+    await expect_pending("transmit", "drained")
     await configure(bus, line=3)  # bytes wait
     for _ in range(3):  # of which one is on its way to the line
         assert await bus.write(TX, 1)
-    await asks()
+    await expect_pending()
 
 
 @cocotb.test()

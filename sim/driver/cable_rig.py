@@ -171,7 +171,7 @@ class Through(Between):
 
 
 class Rated(Between):
-    """Gives the board's bridge a bit rate that can be set; `register.asked` has what was."""
+    """Gives the board's bridge a bit rate that can be set; `register.requested` has the words written to it."""
 
     REGISTER = RateRegister
 
@@ -206,7 +206,7 @@ class OtherBridge(Rated):
 
 LINE = "litepulse_uartbone_line.c"
 # This kernel's serial lines have no bit rate: the driver takes any for set, and says on the line which.
-SAYS_RATE = (
+REPORTS_RATE = (
     (LINE, "int litepulse_line_set_baud(struct", '#include "litepulse_compat.h"\n\nint litepulse_line_set_baud(struct'),
     (LINE, "\tstruct ktermios settings;\n\tint error = -ENODEV;", "\tstruct ktermios settings;\n\tint error = -ENODEV;\n\tu8 note[9];"),
     (
@@ -221,7 +221,7 @@ SAYS_RATE = (
 class Raised(Between):
     """A bridge whose rate can be raised, and a port that has one, too: what is sent at another rate than the bridge's does not arrive."""
 
-    NOTE = b"\xf0rate"  # of SAYS_RATE; no frame begins so
+    NOTE = b"\xf0rate"  # of REPORTS_RATE; no frame begins so
 
     def __init__(self, near, far):
         self.register = RateRegister([1_000_000], RateRegister.BASE)
@@ -317,12 +317,12 @@ class Ahead(Between):
 
     def carry(self, data, to_board):
         if to_board:
-            for request in self.line.asked(data):
-                self.asked(request)
+            for request in self.line.requests(data):
+                self.on_request(request)
             return data
-        return b"".join(self.arrives(request, words) for request, words in self.line.told(data) if words is not None)
+        return b"".join(self.arrives(request, words) for request, words in self.line.replies(data) if words is not None)
 
-    def asked(self, request):
+    def on_request(self, request):
         """A question has come whole."""
         self.line.waiting.append(request)
         self.most = max(self.most, len({waiting.number for waiting in self.line.waiting}))
@@ -382,22 +382,22 @@ class PowerCut(Ahead):
 
 
 class Witness(Between):
-    """Knows by the host's clock when the board told its tick.
+    """Records by the host's clock when the board took its tick.
 
-    `told` : {tick: (ns, ns)} of CLOCK_MONOTONIC, for each frame that first reads the header of the event stream: the board had not been
-    asked before the first, and had begun to answer by the second.
+    `brackets`: {tick: (ns, ns)} of CLOCK_MONOTONIC, for each frame whose first read is the header of the event stream: the time when the
+    request was sent, and the time when the first byte of the reply arrived.
     """
 
     def __init__(self, near, far):
-        self.told = {}
-        self.asked, self.answered, self.question, self.answer = 0, 0, b"", b""
+        self.brackets = {}
+        self.requested_at, self.answered, self.question, self.answer = 0, 0, b"", b""
         super().__init__(near, far)
 
     def carry(self, data, to_board):
         # A host asks when its last question was answered: what comes in between is one frame, or its answer.
         if to_board:
             self.question, self.answer = (self.question if not self.answer else b"") + data, b""
-            self.asked = time.monotonic_ns()
+            self.requested_at = time.monotonic_ns()
             return data
         self.answered = time.monotonic_ns() if not self.answer else self.answered
         self.answer += data
@@ -406,7 +406,7 @@ class Witness(Between):
         if len(self.answer) >= size > len(self.answer) - len(data) and (addresses_read(self.question) or [])[:1] == [EVENTS]:
             header = unpack(self.answer[:size], 16)[0] if packed else self.answer
             tick = int.from_bytes(header[12:16], "big") << 32 | int.from_bytes(header[8:12], "big")
-            self.told[tick] = (self.asked, self.answered)
+            self.brackets[tick] = (self.requested_at, self.answered)
         return data
 
 

@@ -11,15 +11,15 @@ from sim.guest.cable_programs import program
 
 BOOT_CALLS, CABLE_ROUNDS, HOSTILE_ROUNDS, RACE_BOOT_CALLS = 100_000, 20, 20, 25_000
 TIMEOUT = 1800
-TOLD = re.compile(r"(?m)^calls (\d+) unplugs (\d+)$")
+COUNTS = re.compile(r"(?m)^calls (\d+) unplugs (\d+)$")
 
 
 def judge(run, jobs):
     """(calls, unplugs) of a boot; ValueError with what went wrong."""
-    told = TOLD.search(run.log)
-    if run.complaints or run.status != [0] * jobs or not told:
+    counts = COUNTS.search(run.log)
+    if run.complaints or run.status != [0] * jobs or not counts:
         raise ValueError("\n".join([f"status of the jobs: {run.status}", *run.complaints[:10], *run.log.splitlines()[-60:]]))
-    return int(told[1]), int(told[2])
+    return int(counts[1]), int(counts[2])
 
 
 def without_hardware(seed, sleeps, calls=BOOT_CALLS, timeout=TIMEOUT):

@@ -38,9 +38,9 @@ class CannotPack(Liar):
         self.begun = set()
         super().__init__(near, far)
 
-    def asked(self, request):
+    def on_request(self, request):
         self.begun.add(request.raw[0])
-        super().asked(request)
+        super().on_request(request)
 
     def alter(self, words, addresses):
         return [1] if addresses == [FRAMES] else None

@@ -33,8 +33,8 @@ int litepulse_fault(__le32 x)
 \treturn litepulse_elsewhere() + x;
 }
 """
-# Who tells of what in FAULTS.
-TOLD = {
+# What each tool reports of FAULTS.
+REPORTS = {
     "the compiler, by W=1": r"warning: no previous prototype for .litepulse_fault",
     "modpost": r"modpost: .litepulse_elsewhere. \[.*\] undefined!",
     "sparse": r"warning: restricted __le32 degrades to integer",
@@ -42,7 +42,7 @@ TOLD = {
 
 
 def words(output):
-    """Lines that tell of a fault, whoever wrote them."""
+    """Lines that report a fault, of any tool."""
     return [line for line in output.splitlines() if re.search(r"\b(warning|error)\b|sparse is not available|\*\*\*", line, re.IGNORECASE)]
 
 
@@ -78,8 +78,8 @@ def test_no_warning(line, parts):
 def test_control(line):
     folder = driver_copy(line, edit={"litepulse_time.c": lambda text: text + FAULTS})
     faults, output = build(line, folder, *(f"LITEPULSE_{part}=n" for part in PARTS))
-    for who, told in TOLD.items():
-        assert any(re.search(told, fault) for fault in faults) == (who != "sparse" or line in SPARSE_LINES), f"{who}\n{output}"
+    for who, pattern in REPORTS.items():
+        assert any(re.search(pattern, fault) for fault in faults) == (who != "sparse" or line in SPARSE_LINES), f"{who}\n{output}"
 
 
 def checkpatch(*paths, ignore=()):
@@ -130,7 +130,7 @@ def test_control_checkpatch(code, kind):
     assert any(f":{kind}:" in line for line in checkpatch(path))
 
 
-def test_versions_are_asked_for_in_one_place():
+def test_kernel_versions_are_tested_in_one_place():
     asking = [path.name for path in sources() if re.search(r"LINUX_VERSION_CODE|KERNEL_VERSION\(", path.read_text())]
     assert asking == [COMPAT]
 

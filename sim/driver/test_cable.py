@@ -15,7 +15,7 @@ from sim.bridge_rules import RULES
 from sim.driver import fuzz_boots
 from sim.driver.cable_rig import (
     LINE,
-    SAYS_RATE,
+    REPORTS_RATE,
     Ahead,
     Board,
     Damage,
@@ -66,9 +66,9 @@ def test_a_good_cable():
     check(run, len(uses))
     # The storm's trains go on between: it is found each time, also when it is full of what nobody has fetched.
     assert run.log.count(" is a LitePulse") > 35 and "do not arrive" not in run.log
-    told = counted(run, 4)
+    counts = counted(run, 4)
     # A serial line of this kernel has no bit rate, and always says 38400.
-    assert {name: told[name] for name in ("port", "baud", "checked", "packed", "poll_us", "idle_us", "failures")} == {
+    assert {name: counts[name] for name in ("port", "baud", "checked", "packed", "poll_us", "idle_us", "failures")} == {
         "port": "ttyS0",
         "baud": "38400",
         "checked": "1",
@@ -77,16 +77,16 @@ def test_a_good_cable():
         "idle_us": "10000",
         "failures": "0",
     }
-    assert int(told["transactions"]) > 100 and int(told["round_trip_ns"]) > 0 and int(told["repeats"]) < FEW, told
+    assert int(counts["transactions"]) > 100 and int(counts["round_trip_ns"]) > 0 and int(counts["repeats"]) < FEW, counts
 
 
 @pytest.mark.parametrize("damage", [Damage(lose=2e-4), Damage(double=2e-4), Damage(flip=2e-4)], ids=["lost", "doubled", "flipped"])
 def test_a_bad_cable(damage):
     """Nothing is lost, done twice or done wrong: `counters` checks each byte, launch and pulse of the train."""
     with Board(damage=damage) as board:
-        told = counters(board)
+        counts = counters(board)
         suffered = board.between.lost + board.between.doubled + board.between.flipped
-    assert suffered > 10 and int(told["repeats"]) > 5 and told["failures"] == "0", (suffered, told)
+    assert suffered > 10 and int(counts["repeats"]) > 5 and counts["failures"] == "0", (suffered, counts)
 
 
 @pytest.mark.parametrize("damage", [Damage(lose=4e-4), Damage(double=4e-4), Damage(flip=4e-4)], ids=["lost", "doubled", "flipped"])
@@ -96,8 +96,8 @@ def test_bursts_over_a_bad_cable(damage):
         run = cable_boot(["bursts"], [board])
         suffered = board.between.lost + board.between.doubled + board.between.flipped
     check(run, 1)
-    told = counted(run)
-    assert suffered > 5 and int(told["repeats"]) > 2 and told["failures"] == "0", (suffered, told)
+    counts = counted(run)
+    assert suffered > 5 and int(counts["repeats"]) > 2 and counts["failures"] == "0", (suffered, counts)
 
 
 @pytest.mark.parametrize("between, most", [(Ahead, 2), (NothingWaits, 1)], ids=["waits", "no frame waits"])
@@ -107,16 +107,16 @@ def test_requests_overlap(between, most):
         run = cable_boot(["bursts"], [board])
         under_way = board.between.most
     check(run, 1)
-    told = counted(run)
-    assert under_way == most and told["packed"] == "1" and told["failures"] == "0" and int(told["repeats"]) < FEW, (under_way, told)
+    counts = counted(run)
+    assert under_way == most and counts["packed"] == "1" and counts["failures"] == "0" and int(counts["repeats"]) < FEW, (under_way, counts)
 
 
 def test_each_place_of_an_exchange():
     """A byte lost, doubled or turned at each place of a question or of an answer, packed ones too: `counters` finds nothing wrong."""
     with Board(between=EachPlace) as board:
-        told, between = counters(board), board.between
+        counts, between = counters(board), board.between
     assert between.packed > 50 and len(between.damaged) > 50, (between.packed, between.damaged)
-    assert int(told["repeats"]) > 50 and told["failures"] == "0", told
+    assert int(counts["repeats"]) > 50 and counts["failures"] == "0", counts
 
 
 def test_long_answers_never_come():
@@ -125,13 +125,13 @@ def test_long_answers_never_come():
         run = cable_boot(["bursts"], [board])
         damaged = board.between.damaged
     check(run, 1)
-    told = counted(run)
+    counts = counted(run)
     # With a damaged answer that to the request behind it is given up. How many are long depends on the machine.
-    assert damaged > 3 and damaged <= int(told["repeats"]) < 2 * damaged + FEW and told["failures"] == "0", (damaged, told)
+    assert damaged > 3 and damaged <= int(counts["repeats"]) < 2 * damaged + FEW and counts["failures"] == "0", (damaged, counts)
 
 
 def test_order_of_bytes_and_settings():
-    """A byte is sent with the settings of the time when it was written, also when whoever tells the board of these comes late."""
+    """A byte is sent with the settings of the time when it was written, also when these are passed to the board late."""
     worker = "litepulse_board_write_line(container_of("
     late = modules(("litepulse_board.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
     with Board(wired=False) as board:
@@ -143,8 +143,8 @@ def test_baud_of_the_port():
     """Calls to the board's tty take the locks of the port's tty, which are of the same sort: lockdep has nothing against it."""
     with Board(between=Rated) as board:
         check(cable_boot(["baud"], [board]), 1)
-        asked = board.between.register.asked
-    assert asked, "no rate was asked for, and so no lock of the port taken"
+        requested = board.between.register.requested
+    assert requested, "no rate was asked for, and so no lock of the port taken"
 
 
 def test_programs_that_wait_can_be_killed():
@@ -157,8 +157,8 @@ def test_another_bridge_is_left_alone():
     """Its register does not have the word of 115200 baud: nothing is written to it, and the board works at the rate that it has."""
     with Board(between=OtherBridge) as board:
         check(cable_boot(["baud"], [board]), 1)
-        asked, watcher = board.between.register.asked, board.between.watcher
-    assert watcher.broken == [] and not asked, (watcher.broken, asked)
+        requested, watcher = board.between.register.requested, board.between.watcher
+    assert watcher.broken == [] and not requested, (watcher.broken, requested)
 
 
 def test_suspend():
@@ -170,17 +170,17 @@ def test_suspend():
 def test_suspend_at_a_raised_rate():
     """The bridge has fallen back when the machine is back: the driver finds it and raises the rate first, and nothing fails."""
     with Board(between=Raised) as board:
-        run = cable_boot(["raised"], [board], made=modules(*SAYS_RATE))
-        asked, word = board.between.register.asked, board.between.register.word_of(1_000_000)
+        run = cable_boot(["raised"], [board], made=modules(*REPORTS_RATE))
+        requested, word = board.between.register.requested, board.between.register.word_of(1_000_000)
     check(run, 1)
-    assert asked.count(word) == 4, asked
+    assert requested.count(word) == 4, requested
 
 
 def test_rules_of_the_bridge():
     """The driver keeps all that are for a host that sends frames: a pledge without an answer, a kept train, bursts, a suspended machine."""
     uses = ["keep", "bursts", "raised"]
     with Board(between=Watched) as board:
-        run = cable_boot(uses, [board], made=modules(*SAYS_RATE))
+        run = cable_boot(uses, [board], made=modules(*REPORTS_RATE))
         watcher, limits = board.between.watcher, board.between.limits
         watcher.end(time.monotonic())
     check(run, len(uses))
@@ -192,7 +192,7 @@ def test_rules_of_the_bridge():
 
 @pytest.mark.wallclock  # the bridge's time goes by it
 def test_a_machine_that_is_starved():
-    """At the base rate: what frees records is sent anew when the machine was late, after a look at the bridge; nothing fails."""
+    """At the base rate: what frees records is sent again when the machine was late, after a look at the bridge; nothing fails."""
     stood = []
 
     def started(process, log):
@@ -208,8 +208,8 @@ def test_a_machine_that_is_starved():
         run = cable_boot(["counters"], [board], started=started)
         watcher = board.between.watcher
     check(run, 1)
-    told = counted(run)
-    assert stood and told["failures"] == "0" and int(told["repeats"]) > 0 and watcher.broken == [], (told, watcher.broken)
+    counts = counted(run)
+    assert stood and counts["failures"] == "0" and int(counts["repeats"]) > 0 and watcher.broken == [], (counts, watcher.broken)
 
 
 @pytest.mark.wallclock  # the board's time goes by it
@@ -248,10 +248,10 @@ def test_a_machine_that_stands_still(seconds, baud, left):
     clock = ("litepulse_board.c", "(bus_hz ?: lp->clock_num / lp->clock_den)", "(lp->clock_num / lp->clock_den / 2)")
     with Board("--pace", "--pulse-hz", SLOW_HZ, between=Watched, lockstep=None) as board:
         board.between.watcher.bus_hz = SLOW_HZ / 2
-        run = cable_boot([f"standstill {baud}"], [board], made=modules(*SAYS_RATE, clock, *rarely), started=started)
-        asked, word = board.between.register.asked, board.between.register.word_of(1_000_000)
+        run = cable_boot([f"standstill {baud}"], [board], made=modules(*REPORTS_RATE, clock, *rarely), started=started)
+        requested, word = board.between.register.requested, board.between.register.word_of(1_000_000)
     check(run, 1)
-    assert counted(run).items() >= left.items() and asked.count(word) == (2 if baud else 0), (counted(run), asked)
+    assert counted(run).items() >= left.items() and requested.count(word) == (2 if baud else 0), (counted(run), requested)
     watcher = board.between.watcher
     assert watcher.broken == [] and watcher.judged["first"] > 1, watcher.judged
 
@@ -276,16 +276,16 @@ def test_xoff():
 def test_any_uartbone():
     """A bridge that knows no frames, as LiteX's own: all works, unchecked."""
     with Board(between=Plain) as board:
-        told = counters(board)
-    assert (told["checked"], told["packed"], told["failures"]) == ("0", "0", "0") and int(told["repeats"]) < FEW, told
+        counts = counters(board)
+    assert (counts["checked"], counts["packed"], counts["failures"]) == ("0", "0", "0") and int(counts["repeats"]) < FEW, counts
 
 
 def test_a_bridge_that_cannot_pack():
     """One of before answers could be packed: all works as over that, and none is asked to be."""
     with Board(between=CannotPack) as board:
-        told, between = counters(board), board.between
+        counts, between = counters(board), board.between
     assert between.altered >= 1 and between.begun == {MARKER}, between.begun
-    assert (told["checked"], told["packed"], told["failures"]) == ("1", "0", "0"), told
+    assert (counts["checked"], counts["packed"], counts["failures"]) == ("1", "0", "0"), counts
 
 
 STALL = (
@@ -325,12 +325,12 @@ def test_a_port_that_takes_nothing():
 
 
 def test_a_port_that_takes_nothing_control():
-    """Who forgets that nobody waits any more reads the stack of a program that has ended: KASAN sees it, or the kernel ends by it."""
+    """A driver that forgets that no program waits reads the stack of one that has ended: KASAN reports it, or the kernel panics."""
     run = stall((LINE, "\tlitepulse_line_expect(link, flight, 0, 0, NULL);\n", ""))
     assert any("KASAN: " in line or "Segfault" in line for line in run.complaints), run.log
 
 
-def test_nobody_answers():
+def test_no_bridge_answers():
     """No board at the other end, or one that only makes noise: no device, and the port is free again."""
     silent, guest_silent = socket.socketpair()
     with silent, guest_silent:
@@ -381,29 +381,29 @@ REMEMBERED = 20  # seconds: a stall of 20 ms
 
 
 @pytest.mark.seconds(55)
-def test_clocks_are_as_told():
-    """Each reading of the two clocks, and each event's time, lies as close to the truth as the driver says that it does."""
+def test_clocks_are_as_reported():
+    """Each reading of the two clocks, and each event's time, is within the error bound that the driver reports."""
     with Board("--pace", "--pulse-hz", HZ, between=Witness, lockstep=None) as board:
         run = cable_boot([f"run {SECONDS}"], [board], name="clock")
-        told = board.between.told
+        brackets = board.between.brackets
     check(run, 1)
     readings = [tuple(map(int, words)) for words in re.findall(r"(?m)^time (\d+) (\d+) (\d+) (\d+)$", run.lines(2))]
     events = [tuple(map(int, words)) for words in re.findall(r"(?m)^event (\d+) (\d+) (\d+)$", run.lines(2))]
     assert len(readings) > 2 * SECONDS and len(events) > 5 * SECONDS
-    assert all(tick in told for tick, *_ in readings)
+    assert all(tick in brackets for tick, *_ in readings)
     # The guest's raw clock is the host's but for a constant. There is one with which all readings are true.
-    least = max(told[tick][1] - after for tick, _, after, _ in readings)
-    most = min(told[tick][0] - before for tick, before, _, _ in readings)
+    least = max(brackets[tick][1] - after for tick, _, after, _ in readings)
+    most = min(brackets[tick][0] - before for tick, before, _, _ in readings)
     assert least <= most, (least, most)
     assert all(uncertainty == (after - before + 1) // 2 for _, before, after, uncertainty in readings)
     # An event was after the latest look at the board that did not know of it yet, and before the next one was over. The simulated board
     # stands still now and then and catches up, which no crystal does: by so much as its latest looks show. The driver remembers a look
     # for as long as two crystals would need to part by that much, 1 in 1024.
-    ticks = sorted(told)
+    ticks = sorted(brackets)
     for tick, ns, uncertainty in events:
         at, since = bisect.bisect_left(ticks, tick), bisect.bisect_left(ticks, tick - REMEMBERED * HZ)
-        earliest, latest = told[ticks[at - 1]][0] - most, told[ticks[at]][1] - least
-        late = [[moment - look * 10**9 // HZ for moment in told[look]] for look in ticks[since : at + 1]]
-        bound = uncertainty + max(answered for _, answered in late) - min(asked for asked, _ in late)
+        earliest, latest = brackets[ticks[at - 1]][0] - most, brackets[ticks[at]][1] - least
+        late = [[moment - look * 10**9 // HZ for moment in brackets[look]] for look in ticks[since : at + 1]]
+        bound = uncertainty + max(answered for _, answered in late) - min(requested for requested, _ in late)
         assert ns + bound >= earliest and ns - bound <= latest, (tick, ns, uncertainty, bound, earliest, latest)
     print(f"readings +-{max(r[3] for r in readings)} ns at most, events +-{max(e[2] for e in events)} ns, of {len(ticks)} looks")

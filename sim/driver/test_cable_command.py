@@ -23,7 +23,7 @@ UNLOAD = ["rmmod litepulse_uartbone", "rmmod litepulse"]
 SETTLE = "run /usr/bin/udevadm settle"
 PYTHON = "/usr/bin/env PYTHONPATH=/sw COLUMNS=200 /usr/bin/python3"
 SOMEBODY = "/usr/sbin/chroot --userspec=1000:20 / "
-# As when the machine has no memory left: nobody tidies up.
+# As when the machine has no memory left: nothing is tidied up.
 KILL = """
 import os, signal
 from litepulse import attach
@@ -88,10 +88,10 @@ def test_there_and_back(guest):
     repeated = int(re.search(r"(?m)^\w+ +cable +\d+ transactions, (\d+) repeated", run.lines(7))[1])
     assert repeated < 3, run.lines(7)
     assert run.status == [0] * 7 + [int(repeated > 0)] + [2, 2, 0, 0, 2, 0, 0, 0, 0], run.log
-    told = result(run, 4)
-    process = told["process"]
+    attached = result(run, 4)
+    process = attached["process"]
     # A serial line of this kernel has no bit rate, and always says 38400.
-    assert told == {
+    assert attached == {
         "command": "attach",
         "port": "/dev/ttyS0",
         "stable_name": "/dev/ttyS0",
@@ -127,7 +127,7 @@ def test_there_and_back(guest):
 
 
 def test_what_is_refused(guest):
-    """No module, nobody there, not root; and a service that was killed leaves nothing behind."""
+    """No module, no board, not root; and a service that was killed leaves nothing behind."""
     tree, files = guest
     silent, line = socket.socketpair()
     jobs = [

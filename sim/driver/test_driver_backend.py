@@ -28,7 +28,7 @@ pytestmark = pytest.mark.seconds(200)
 PYTHON = "run /usr/bin/env PYTHONPATH=/sw COLUMNS=200 HOME=/tmp /usr/bin/python3"
 
 
-# What only a board of the kernel has: a claim that others are told of, times in the host's clocks, a device that goes away.
+# What only a board of the kernel has: a claim that is reported to others, times in the host's clocks, a device that goes away.
 PARTICULAR = """
 import os, subprocess, sys, threading
 import litepulse
@@ -64,7 +64,7 @@ with litepulse.open() as board:
     except litepulse.TransportError as error:
         print("gone", error)
 """
-# lin0 has the line of a board: who wants it, too, is told.
+# lin0 has the line of a board: another program that wants it gets an error.
 NETWORK = """
 import fcntl, socket, struct
 import litepulse
@@ -92,13 +92,13 @@ from scenario import INJECTIONS, command, inject, pack
 def do(*words):
     return command(["--device", "/dev/litepulse0"], [*words, "--json"])
 %s
-for line in pack(told):
+for line in pack(results):
     print(line, flush=True)
 """
 # While another master is on the bus.
 LISTENING = """
 slave = ["lin", "slave", "/door.ldf", "--node", "Window"]
-told = {
+results = {
     "slave": do(*slave, "--set", "WindowPlace=40", "--respond", "0001020304050607", "--space", "2", "--count", "20"),
     "silent": do("lin", "monitor", "--ldf", "/door.ldf", "--count", "20"),
     "fast": do(*slave, "--baud", "4k"),
@@ -112,9 +112,9 @@ told = {
 # On a silent bus.
 SENDING = """
 outputs = ["lin", "master", "/door.ldf", "--schedule", "Outputs", "--rounds", "2"]
-told = {"master": do(*outputs, "--set", "WindowSpeed=70", "--set", "Light=7")}
+results = {"master": do(*outputs, "--set", "WindowSpeed=70", "--set", "Light=7")}
 for name in INJECTIONS:
-    told["inject " + name] = command(["--device", "/dev/litepulse0"], [*inject(name), "--baud", "%d"])
+    results["inject " + name] = command(["--device", "/dev/litepulse0"], [*inject(name), "--baud", "%d"])
 """
 WINDOW, CONTROL, LIGHT, RESPONSE = 0x20, 0x10, 0x11, 0x3D
 PIDS = SOME_PIDS | {RESPONSE: 0x7D}
@@ -158,8 +158,8 @@ def test_what_only_the_driver_has(tmp_path):
             timeout=900,
         )
     assert not run.complaints and run.status == [0] * len(jobs), run.log
-    said = [line for line in run.lines(9).splitlines() if not line.startswith(("kobject", "rig", "detached", "litepulse"))]
-    assert said == [
+    printed = [line for line in run.lines(9).splitlines() if not line.startswith(("kobject", "rig", "detached", "litepulse"))]
+    assert printed == [
         "clocks monotonic realtime tai phc",
         "claimed True True",
         "beside 20 0",
@@ -289,15 +289,15 @@ def window(place):
     return bytes([PIDS[WINDOW], place, 0xFE, 0xFF])
 
 
-def heard(told, name):
+def heard(outputs, name):
     """[(number of the slot, frame)] of a command that lists frames: no slot is missing between. It may begin within a frame."""
-    frames = list(itertools.dropwhile(lambda frame: frame["id"] is None, told[name]["frames"]))
+    frames = list(itertools.dropwhile(lambda frame: frame["id"] is None, outputs[name]["frames"]))
     slots = [(frame["tick"] - 1 - FIRST) // SLOT for frame in frames]
     assert [frame["tick"] for frame in frames] == [FIRST + n * SLOT + 1 for n in range(slots[0], slots[0] + len(frames))], (name, slots)
     return list(zip(slots, frames))
 
 
-def told_on_bus(folder, steps, stimulus=(), lockstep=None):
+def results_on_bus(folder, steps, stimulus=(), lockstep=None):
     """({name: result} of the commands in `steps`, edges of TX) on a board on a bus; stimulus: [(tick, level)] of the other nodes.
 
     lockstep: ticks by which the board's time goes on at each transaction, so a slow machine slows the board, too; None: by the wall clock.
@@ -335,15 +335,15 @@ def test_the_verbs_of_lin_that_listen_on_the_driver():
         for n, start in enumerate(range(FIRST, LAST, SLOT))
         for one in (BUS.published(start, PIDS[CONTROL], control) if TURN[n % 3] == CONTROL else BUS.header(start, PIDS[TURN[n % 3]]))
     ]
-    results, sent = told_on_bus(run_folder("lin-listen"), LISTENING, edges(wave(others)))
+    results, sent = results_on_bus(run_folder("lin-listen"), LISTENING, edges(wave(others)))
     fast = results.pop("fast")
     assert fast["status"] == 2 and fast["err"].startswith("litepulse: baud: a LIN slave needs bits of 64 cycles or more, at most 3906 baud")
     assert [(name, one["status"], one["err"]) for name, one in results.items() if one["err"]] == []
-    told = {name: json.loads(one["out"]) for name, one in results.items()}
+    outputs = {name: json.loads(one["out"]) for name, one in results.items()}
 
     def check(name, space, answers):
         """That of a command, all frames and the pins meanwhile are what they must be; answers: {identifier: of each header in turn}."""
-        frames, left = heard(told, name), {number: iter(each) for number, each in answers.items()}
+        frames, left = heard(outputs, name), {number: iter(each) for number, each in answers.items()}
         expected, before = [], FIRST + (frames[0][0] - 1) * SLOT
         # A header is answered from its last byte on, and heard from its first.
         if [tick for tick, _ in sent if before <= tick < before + SLOT]:
@@ -370,33 +370,33 @@ def test_the_verbs_of_lin_that_listen_on_the_driver():
         BUS.bits(2),
         {WINDOW: itertools.repeat(with_checksum(WINDOW, window(40))), RESPONSE: [with_checksum(RESPONSE, bytes(range(8)))]},
     )
-    own = sum(frame["own_response"] for frame in told["slave"]["frames"])
-    assert own >= 4 and (told["slave"]["missed"], told["slave"]["lost"]) == (0, 0)
+    own = sum(frame["own_response"] for frame in outputs["slave"]["frames"])
+    assert own >= 4 and (outputs["slave"]["missed"], outputs["slave"]["lost"]) == (0, 0)
     first, _ = check("silent", 0, {})
     # What the board answers between the 20th frame and its disarming is counted, too, if it was heard whole.
     late = {(tick - FIRST) // SLOT for tick, _ in sent if FIRST + (last + 1) * SLOT <= tick < FIRST + first * SLOT}
-    assert own <= told["slave"]["answered"] <= own + len(late)
+    assert own <= outputs["slave"]["answered"] <= own + len(late)
     check("kept", BUS.bits(1), {WINDOW: itertools.repeat(with_checksum(WINDOW, window(41), 0x80))})
     check("stopped", 0, {})
-    assert told["keep"]["armed"] and told["armed"]["responder_armed"] and told["stop"]["stopped"] == ["responder"]
-    assert told["armed"]["lin_entries"] == 64
+    assert outputs["keep"]["armed"] and outputs["armed"]["responder_armed"] and outputs["stop"]["stopped"] == ["responder"]
+    assert outputs["armed"]["lin_entries"] == 64
 
 
 @pytest.mark.seconds(100)
 def test_the_verbs_of_lin_that_send_on_the_driver():
     """Master and faults: what they print and what lies on the pins is the same, to the tick. A slow machine slows the board, too."""
-    results, sent = told_on_bus(run_folder("lin-send"), SENDING % BUS.baud, lockstep=STEP)
+    results, sent = results_on_bus(run_folder("lin-send"), SENDING % BUS.baud, lockstep=STEP)
     assert [(name, one["status"], one["err"]) for name, one in results.items() if one["err"]] == []
-    told = {name: json.loads(one["out"]) for name, one in results.items()}
+    outputs = {name: json.loads(one["out"]) for name, one in results.items()}
     control = with_checksum(CONTROL, CONTROL_DATA)
-    injections = {name.removeprefix("inject "): one for name, one in told.items() if name.startswith("inject ")}
+    injections = {name.removeprefix("inject "): one for name, one in outputs.items() if name.startswith("inject ")}
     begun = min(one["tick"] for one in injections.values())
     scenario().check_injections(injections, [edge for edge in sent if edge[0] >= begun], BUS.form.period)
-    start, gap = told["master"]["start"], HZ // 10
+    start, gap = outputs["master"]["start"], HZ // 10
     light = with_checksum(LIGHT, b"\x07")
     published = [(start, CONTROL, control), (start + gap, LIGHT, light), (start + 2 * gap, CONTROL, control)]
     expected = [one for tick, number, data in published for one in BUS.published(tick, PIDS[number], data)]
     assert [edge for edge in sent if edge[0] < begun] == edges(wave(expected))
-    assert [(frame["tick"], frame["id"], frame["data"], frame["error"]) for frame in told["master"]["frames"]] == [
+    assert [(frame["tick"], frame["id"], frame["data"], frame["error"]) for frame in outputs["master"]["frames"]] == [
         (tick + 1, number, data[:-1].hex(), None) for tick, number, data in published
     ]

@@ -19,8 +19,8 @@ def test_wild_ticks():
         run = cable_boot(["counters"], [board])
         altered = board.between.altered
     check(run, 1)
-    told = counted(run)
-    assert altered > 10 and altered <= int(told["repeats"]) < altered + FEW and told["failures"] == "0", (altered, told)
+    counts = counted(run)
+    assert altered > 10 and altered <= int(counts["repeats"]) < altered + FEW and counts["failures"] == "0", (altered, counts)
 
 
 def test_a_wrong_tick_that_was_believed():
@@ -34,7 +34,7 @@ def test_a_wrong_tick_that_was_believed():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_anything(seed):
-    """Whatever it says: no complaint, nobody hangs, and both modules can be removed."""
+    """Whatever it sends: no complaint, no program hangs, and both modules can be removed."""
     calls, unplugs, answers, altered = fuzz_boots.hostile(seed, 12, timeout=300)
     assert calls > 1000 and unplugs > 3 and answers > 1000 and altered > 5
 
@@ -44,11 +44,11 @@ def test_forged_answers():
     with Board() as board:
         run = cable_boot(["forge"], [board])
     check(run, 1)
-    told = counted(run)
+    counts = counted(run)
     assert int(re.search(r"(?m)^forged (\d+)$", run.lines(2))[1]) > 200
     # Each TIOCSTI keeps the port's bytes back for a moment, now and then for longer than an answer is waited for. None is damaged.
     # With the callback that it feeds, more than one in ten is repeated: test_control().
-    assert 20 * int(told["repeats"]) < int(told["transactions"]) and told["failures"] == "0", told
+    assert 20 * int(counts["repeats"]) < int(counts["transactions"]) and counts["failures"] == "0", counts
 
 
 def test_control():

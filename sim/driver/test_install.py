@@ -124,18 +124,18 @@ def test_attach_by_itself(built):
     if os.geteuid() == 0:
         os.chown(command, 65534, 65534)
         status, lines = make(built, "install", DESTDIR=root, ATTACH=1, LITEPULSE=command)
-        said = "can do what root can: LITEPULSE= names another program"
-        assert status == 0 and f"so nobody, who can change {command}, {said}" in ours(lines)
+        message = "can do what root can: LITEPULSE= names another program"
+        assert status == 0 and f"so nobody, who can change {command}, {message}" in ours(lines)
         # A user who can write to a folder above the program can replace the program.
         os.chown(command, 0, 0)
         os.chmod(command.parent, 0o777)
         status, lines = make(built, "install", DESTDIR=root, ATTACH=1, LITEPULSE=command)
-        assert status == 0 and f"so others than root, who can change {command.parent} (mode 777), {said}" in ours(lines)
+        assert status == 0 and f"so others than root, who can change {command.parent} (mode 777), {message}" in ours(lines)
 
 
 @pytest.mark.seconds(8)
 @pytest.mark.parametrize(
-    "variables, said",
+    "variables, message",
     [
         ({"ATTACH": "yes"}, "ATTACH=yes: 1 attaches boards as they are plugged in, nothing else has a meaning"),
         ({"ATTACH": 1}, "ATTACH=1: there is no command litepulse to attach boards with: make setup, or LITEPULSE=/path/of/litepulse"),
@@ -144,7 +144,7 @@ def test_attach_by_itself(built):
         ({"ATTACH": 1, "LITEPULSE": "a%sh"}, "ATTACH=1: systemd cannot run '{folder}/a%sh': install the command elsewhere"),
     ],
 )
-def test_attach_without_a_command(built, variables, said):
+def test_attach_without_a_command(built, variables, message):
     root = run_folder("root")
     script, folder = run_folder("tree"), run_folder("bin")
     for name in (*EXTRA, *MODULES):
@@ -161,7 +161,7 @@ def test_attach_without_a_command(built, variables, said):
     }
     result = subprocess.run(["sh", script / "install.sh", "install"], env=env, capture_output=True, text=True, check=False)
     assert result.returncode == 2 and not files(root)
-    assert result.stderr == f"litepulse: {said.format(folder=folder)}\n"
+    assert result.stderr == f"litepulse: {message.format(folder=folder)}\n"
 
 
 @pytest.mark.seconds(8)
@@ -230,27 +230,27 @@ def test_signing(built):
         module = root / f"lib/modules/{kernel_kit(LINE).release}/updates/{name}"
         assert module.read_bytes().endswith(b"~Module signature appended~\n")
     assert not any("Secure Boot" in line for line in lines)
-    for wrong, said in (
+    for wrong, message in (
         ({"SIGN_KEY": keys / "key"}, "SIGN_KEY without SIGN_CERT"),
         ({"SIGN_CERT": keys / "cert"}, "SIGN_CERT without SIGN_KEY"),
         ({"SIGN_KEY": keys / "none", "SIGN_CERT": keys / "cert"}, f"cannot read {keys}/none and {keys}/cert"),
     ):
         before = files(root)
         status, lines = make(built, "install", DESTDIR=root, **wrong)
-        assert status == 2 and ours(lines) == [said] and files(root) == before
+        assert status == 2 and ours(lines) == [message] and files(root) == before
 
 
 @pytest.mark.seconds(8)
-@pytest.mark.parametrize("state, told", [("SecureBoot enabled", True), ("SecureBoot disabled", False)])
-def test_secure_boot(built, state, told):
+@pytest.mark.parametrize("state, warned", [("SecureBoot enabled", True), ("SecureBoot disabled", False)])
+def test_secure_boot(built, state, warned):
     root = run_folder("root")
     status, lines = make(built, "install", DESTDIR=root, programs=program(run_folder("bin"), "mokutil", f"echo {state}"))
     assert status == 0
-    assert any(line.startswith("Secure Boot is on and the modules are not signed") for line in ours(lines)) == told
+    assert any(line.startswith("Secure Boot is on and the modules are not signed") for line in ours(lines)) == warned
 
 
 @pytest.mark.parametrize(
-    "variables, said",
+    "variables, message",
     [
         (
             {"KERNEL": "6.12.9-unknown", "KDIR": "/nonexistent/build"},
@@ -263,10 +263,10 @@ def test_secure_boot(built, state, told):
     ],
 )
 @pytest.mark.parametrize("target", ["modules", "install"])
-def test_no_headers(variables, said, target):
+def test_no_headers(variables, message, target):
     folder = tree()
     status, lines = make(folder, target, DESTDIR=run_folder("root"), **variables)
-    assert status == 2 and ours(lines) == [said], lines
+    assert status == 2 and ours(lines) == [message], lines
     assert not list(folder.glob("*.o"))
 
 

@@ -40,14 +40,14 @@ def test_a_16550(mistakes):
     """The board's tty and its port are both of the serial core, and calls to one take the locks of both: lockdep has nothing against it."""
     with cable_rig.Board(between=cable_rig.Rated) as board:
         run, jobs = kcsan.cable_boot(["use", "baud"], board, kcsan.modules(*mistakes))
-        assert board.between.register.asked
+        assert board.between.register.requested
     assert run.status == [0] * jobs, run.log
     assert any("possible circular locking" in line for line in run.complaints) if mistakes else not run.complaints, run.log
 
 
 @long
 def test_control():
-    """A race is told."""
+    """A race is reported."""
     module = control_module(built=kcsan.kernel(), architecture=kcsan.ARCHITECTURE)
     run = kcsan.boot(["insmod control.ko fault=race"], {"control.ko": module})
     assert run.status == [0] and any("data-race in count_for_a_second" in line for line in run.complaints), run.log

@@ -39,14 +39,14 @@ def fields(text):
     return {name: value(word) for name, word in re.findall(r"(\w+)=(\S*)", text)}
 
 
-def said(run, job, who):
+def printed(run, job, who):
     """What a `watch` printed behind a word: [fields]."""
     return [fields(line) for line in re.findall(rf"(?m)^{who} (.*)$", run.lines(job))]
 
 
 def traced(run, job, name):
     """The events litepulse:litepulse_<name> of the trace: [fields]."""
-    return said(run, job, rf"trace .* litepulse_{name}:")
+    return printed(run, job, rf"trace .* litepulse_{name}:")
 
 
 def watch(what, sleeps=0):
@@ -65,13 +65,13 @@ def as_traced(event):
 def test_events(sleeps):
     """The trace has what a file of the device gets that wants everything, in that order: the same ticks, data, numbers and losses."""
     run = watch("events", sleeps)
-    trace, read = traced(run, 2, "event"), said(run, 2, "chardev")
+    trace, read = traced(run, 2, "event"), printed(run, 2, "chardev")
     assert {event.pop("reason") for event in trace} == {"-"}
     assert trace == [as_traced(event) for event in read]
     kinds = [event["kind"] for event in trace]
     assert {kind: kinds.count(kind) for kind in set(kinds)} == {"TX": 20, "RX": 9, "EDGE": 3, "APPLIED": 1, "LOST": 2, "RESTARTED": 1}
-    asked = [(launch["tick"], launch["tag"]) for launch in said(run, 2, "asked")]
-    assert [(event["tick"], event["data"] >> 16) for event in trace if event["kind"] == "TX"] == asked
+    requested = [(launch["tick"], launch["tag"]) for launch in printed(run, 2, "asked")]
+    assert [(event["tick"], event["data"] >> 16) for event in trace if event["kind"] == "TX"] == requested
     assert bytes(event["data"] for event in trace if event["kind"] == "RX") == b"LitePulse"
     assert [(event["source"], event["count"]) for event in trace if event["kind"] == "LOST"] == [
         ("CONTROL", LOST_BY_BOARD),
@@ -82,8 +82,8 @@ def test_events(sleeps):
 def test_launches():
     """Each launch with what became of it; one that finds a full queue is not blamed for what is wrong with the next."""
     run = watch("launches")
-    asked, trace = said(run, 2, "asked"), traced(run, 2, "launch")
-    assert [launch | {"board": 0} for launch in asked] == trace[:-1]
+    requested, trace = printed(run, 2, "asked"), traced(run, 2, "launch")
+    assert [launch | {"board": 0} for launch in requested] == trace[:-1]
     errors = [launch["error"] for launch in trace]
     assert errors == [-errno.ETIME, *[0] * 64, -errno.EINVAL, -errno.EAGAIN, -errno.EAGAIN]
     assert (trace[-1]["kind"], trace[-1]["data"]) == ("FRAME", 0x55)
@@ -106,28 +106,30 @@ def states(run, job, when):
 
 @either
 def test_state(sleeps):
-    """Claim, output, streams and sinks are those that the devices tell of; only root may read it."""
+    """Claim, output, streams and sinks are those that the devices report; only root may read it."""
     run = watch("state", sleeps)
-    (told,) = said(run, 2, "chardev")
+    (report,) = printed(run, 2, "chardev")
     idle, busy, reset = (states(run, 2, f"state {when}") for when in ("idle", "busy", "reset"))
     assert re.search(r"(?m)^state idle claim: none$", run.lines(2)) and not idle["sinks"]
     assert idle["output"] == {"train": 0, "train_change": 0, "responder": 0, "queue": 0}
-    assert busy["board"] == {"device": "litepulse", "session": told["session"], "resets": 0, "kept": 0, "unstopped": 0}
-    assert busy["claim"] == {"holder": "program", "pid": told["pid"], "keep": 0, "stale": 0}
+    assert busy["board"] == {"device": "litepulse", "session": report["session"], "resets": 0, "kept": 0, "unstopped": 0}
+    assert busy["claim"] == {"holder": "program", "pid": report["pid"], "keep": 0, "stale": 0}
     assert busy["output"] == {"train": 1, "train_change": 0, "responder": 0, "queue": 1}
-    assert (busy["events"]["lost"], busy["bytes"]["lost"]) == (told["lost_events"], told["lost_bytes"]) == (LOST_BY_BOARD, LOST_BY_BOARD)
+    assert (
+        (busy["events"]["lost"], busy["bytes"]["lost"]) == (report["lost_events"], report["lost_bytes"]) == (LOST_BY_BOARD, LOST_BY_BOARD)
+    )
     assert busy["events"]["level"] == 1 and busy["events"]["taken"] > idle["events"]["taken"]
     assert [(sink["name"], sink["clock"]) for sink in busy["sinks"]] == [("reader", 4), ("claim", 0)]
     assert busy["sinks"][0]["kinds"] == sum(1 << kind for kind, name in KINDS.items() if name in ("TX", "EDGE", "APPLIED", "REFUSED"))
-    assert reset["board"]["resets"] == 1 and reset["board"]["session"] != told["session"]
+    assert reset["board"]["resets"] == 1 and reset["board"]["session"] != report["session"]
     assert reset["claim"] == busy["claim"] | {"stale": 1} and not reset["output"]["train"]
 
 
 @either
 def test_state_while_the_board_goes(sleeps):
     """It is whole or an error, and stays an error for a file that was opened before."""
-    (told,) = said(watch("unbind", sleeps), 2, "state")
-    assert told["whole"] > 100 and told["gone"] > 5
+    (report,) = printed(watch("unbind", sleeps), 2, "state")
+    assert report["whole"] > 100 and report["gone"] > 5
 
 
 def cable(*options, **more):
@@ -167,11 +169,11 @@ def test_cable():
     """Events and launches have the ticks of the pins; each launch is one request, to the window of the launches."""
     run, path = cable()
     trace = check_requests(run)
-    launches, asked = traced(run, 2, "launch"), said(run, 2, "asked")
-    assert launches == [launch | {"board": 0} for launch in asked] and len(launches) == 26
+    launches, requested = traced(run, 2, "launch"), printed(run, 2, "asked")
+    assert launches == [launch | {"board": 0} for launch in requested] and len(launches) == 26
     events = traced(run, 2, "event")
     assert [{name: value for name, value in event.items() if name != "reason"} for event in events] == [
-        as_traced(event) for event in said(run, 2, "chardev")
+        as_traced(event) for event in printed(run, 2, "chardev")
     ]
     *good, bad = launches
     sent = [(event["tick"], event["data"] >> 16) for event in events if event["kind"] == "TX"]
@@ -197,5 +199,5 @@ def test_state_while_a_port_is_detached():
     with Board() as board:
         run = cable_boot(["unplug"], [board], name="watch")
     assert run.status == [0] * 6 and not run.complaints, run.log
-    (told,) = said(run, 2, "state")
-    assert told["whole"] > 5 and told["gone"] >= 3
+    (report,) = printed(run, 2, "state")
+    assert report["whole"] > 5 and report["gone"] >= 3

@@ -109,9 +109,9 @@ def test_the_python_module_lays_records_out_as_a_compiler_does():
     prints = "".join(f'\tprintf("%s %lu\\n", "{name}", (unsigned long)LITEPULSE_{name});\n' for name in names)
     (folder / "numbers.c").write_text(f'#include <stdio.h>\n#include "{HEADER}"\nint main(void)\n{{\n{prints}\treturn 0;\n}}\n')
     subprocess.run(["gcc", "-o", folder / "numbers", folder / "numbers.c"], check=True, stdin=subprocess.DEVNULL)
-    said = subprocess.run([folder / "numbers"], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run([folder / "numbers"], capture_output=True, text=True, check=True).stdout
     assert len(names) > 60 and "IOC_DRIVER_ENABLE" in names
-    for line in said.splitlines():
+    for line in output.splitlines():
         name, value = line.split()
         assert getattr(driver_abi, name) == int(value), name
 

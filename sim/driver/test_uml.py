@@ -61,7 +61,7 @@ def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
 @pytest.mark.parametrize("what", ["profiles", "filters", "loop", "rest"])
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_settings_of_output(what, sleeps):
-    """Nobody changes settings of output that a claim kept, or of its responder, also when the driver has found it anew."""
+    """No program changes settings of output that a claim kept, or of its responder, also when the driver has found it again."""
     works(f"run /use {what}", parameters=f"sleeps={sleeps} keeps=1")
 
 
@@ -267,8 +267,8 @@ def test_udev(echo_board):
         "/dev/null = /dev/null 666 0",
     ]
     # ModemManager leaves a port alone that has this property.
-    told = [re.findall(r"(?m)^ID_MM_PORT_IGNORE=.*", run.lines(6 + n)) for n in range(len(names) + len(others))]
-    assert told == [["ID_MM_PORT_IGNORE=1"] if name.startswith("/dev/ttyPULSE") else [] for name in [*names, *others]]
+    properties = [re.findall(r"(?m)^ID_MM_PORT_IGNORE=.*", run.lines(6 + n)) for n in range(len(names) + len(others))]
+    assert properties == [["ID_MM_PORT_IGNORE=1"] if name.startswith("/dev/ttyPULSE") else [] for name in [*names, *others]]
     assert not re.findall(r"(?m)^/dev/", run.lines(8 + len(names) + len(others)))
 
 
@@ -397,7 +397,7 @@ def test_control_clean(control):
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize(
-    "fault, told",
+    "fault, message",
     [
         ("overrun", "KASAN: slab-out-of-bounds"),
         ("use_after_free", "KASAN: slab-use-after-free"),
@@ -411,9 +411,9 @@ def test_control_clean(control):
         ("warn", "WARNING: "),
     ],
 )
-def test_control(control, fault, told):
+def test_control(control, fault, message):
     run = boot([f"insmod control.ko fault={fault}", "rmmod control", "leaks"], {"control.ko": control})
-    assert any(told in line for line in run.complaints), run.log
+    assert any(message in line for line in run.complaints), run.log
 
 
 @pytest.mark.seconds(600)

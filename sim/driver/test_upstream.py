@@ -120,10 +120,10 @@ def test_the_cover_letters_figures():
     (budget,) = re.findall(r"(?m)^#define BUDGET (\d+)u$", (DRIVER / "litepulse_mmio.c").read_text())
     (rate,) = re.findall(r"(?m)^#define INTERRUPTS_MAX\t+(\d+)$", (DRIVER / "litepulse_tty_receive.c").read_text())
     pattern = r"Up to (\d+) received bytes .* at (\d+) MHz, .* costs (\d+) to (\d+) cycles .* are ([\d.]+) ms .* than (\d+) a second"
-    said = re.search(pattern, text)
-    assert said and [said[1], said[6]] == [budget, rate]
-    assert int(said[3]) == least and int(said[4]) == most
-    assert abs(float(said[5]) - int(budget) * most / (int(said[2]) * 1000)) < 0.05
+    found = re.search(pattern, text)
+    assert found and [found[1], found[6]] == [budget, rate]
+    assert int(found[3]) == least and int(found[4]) == most
+    assert abs(float(found[5]) - int(budget) * most / (int(found[2]) * 1000)) < 0.05
 
 
 @both
@@ -226,8 +226,8 @@ def test_command(tmp_path):
     config = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (name, value) in enumerate(settings.items()):
         config |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    status, said, printed = command("--kernel", "6.12", "-o", str(tmp_path), **config)
-    assert (status, said) == (0, "")
+    status, errors, printed = command("--kernel", "6.12", "-o", str(tmp_path), **config)
+    assert (status, errors) == (0, "")
     assert sorted(path.name for path in (tmp_path / "6.12").iterdir()) == FOLDERS
     names = sorted(path.name for path in (tmp_path / "6.12/2-tty").iterdir())
     assert names == sorted([path.name for path in trees.mails_of("6.12")["2-tty"]] + ["notes"])
@@ -272,7 +272,7 @@ CALLED = "static inline void litepulse_new(int x)\n{\n\tfor (;;)\n\t\tx++;\n}\n\
 
 
 @pytest.mark.parametrize(
-    "file, right, wrong, said",
+    "file, right, wrong, error",
     [
         ("Kbuild", "litepulse_record.o", "litepulse_recording.o", "names litepulse_recording.o, and there is no litepulse_recording.c"),
         ("Kbuild", " litepulse_table.o", "", "litepulse_table.c is part of no module"),
@@ -293,23 +293,23 @@ CALLED = "static inline void litepulse_new(int x)\n{\n\tfor (;;)\n\t\tx++;\n}\n\
         ("litepulse_compat.h", "/* LITEPULSE_COMPAT_H */", "", None),
     ],
 )
-def test_what_it_does_not_know_is_refused(file, right, wrong, said):
+def test_what_it_does_not_know_is_refused(file, right, wrong, error):
     """One line says what the series cannot be made of; what does not matter is taken."""
     edit = {file: lambda text: text.replace(right, wrong, 1)}
-    if said is None:
+    if error is None:
         assert AllSeries(trees.kernel("6.12"), trees.PERSON, copy_of_driver(edit)).patches
     else:
-        assert said in refused(edit)
+        assert error in refused(edit)
 
 
 def test_a_file_of_no_module_is_refused():
-    said = refused(change=lambda folder: (folder / "litepulse_new.h").write_text("\n"))
-    assert said == "driver/litepulse_new.h is part of no module"
+    message = refused(change=lambda folder: (folder / "litepulse_new.h").write_text("\n"))
+    assert message == "driver/litepulse_new.h is part of no module"
 
 
 def test_no_kernel_source(tmp_path):
-    status, said, _ = command("--tree", str(tmp_path), "-o", str(tmp_path / "out"))
-    assert status == 2 and said == f"upstream: {tmp_path} is no kernel source: No such file or directory: Makefile\n"
+    status, errors, _ = command("--tree", str(tmp_path), "-o", str(tmp_path / "out"))
+    assert status == 2 and errors == f"upstream: {tmp_path} is no kernel source: No such file or directory: Makefile\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -455,11 +455,11 @@ def test_a_condition_goes_with_its_statement():
     assert c_text.without_statements(text, "set", ["x"], []) == "{\n\ta();\n\td();\n}\n"
     kept = "{\n\tif (b)\n\t\tset(1);\n\td();\n}\n"
     assert c_text.without_statements(kept, "set", ["x"], ["g(x)"]) == kept.replace("set", "g")
-    said = r"^set\(\) is guarded by what cannot be left out: "
+    pattern = r"^set\(\) is guarded by what cannot be left out: "
     for odd in ("\tif (b)\n\t\tset(1);\n\telse\n\t\td();\n", "\tif (f(b))\n\t\tset(1);\n", "\telse\n\t\tset(1);\n"):
-        with pytest.raises(SeriesError, match=said):
+        with pytest.raises(SeriesError, match=pattern):
             c_text.without_statements(odd, "set", ["x"], [])
-    with pytest.raises(SeriesError, match=said):
+    with pytest.raises(SeriesError, match=pattern):
         c_text.without_statements(kept, "set", ["x"], ["g(x)", "h(x)"])
 
 
@@ -537,8 +537,8 @@ def test_no_compatibility_code(name):
     """Nothing of the driver asks for a version or for what another kernel has; the header with all that is gone."""
     ours = {path: text for path, text in trees.series(name).now.items() if path.startswith(PLACE) or path == UAPI}
     assert len(ours) > 25 and not any("compat" in path for path in ours)
-    asked = re.compile(r"LINUX_VERSION|KERNEL_VERSION|litepulse_compat|_HAS_|LITEPULSE_VERSION\b|\bdocs/|tty_driver->owner")
-    assert not {path: found[0] for path, text in ours.items() if (found := asked.search(text))}
+    conditional = re.compile(r"LINUX_VERSION|KERNEL_VERSION|litepulse_compat|_HAS_|LITEPULSE_VERSION\b|\bdocs/|tty_driver->owner")
+    assert not {path: found[0] for path, text in ours.items() if (found := conditional.search(text))}
     wrappers = set(re.findall(r"static inline [\w\s*]*?\b(litepulse_\w+)\(", (DRIVER / compat.NAME).read_text()))
     assert len(wrappers) > 3
     moved = {wrapper for wrapper in wrappers for text in ours.values() if re.search(rf"^static .*\b{wrapper}\(", text, re.M)}
@@ -580,14 +580,14 @@ def test_nothing_is_there_before_it_is_used(name):
     for patch in trees.series(name).patches:
         files = dict(trees.series(name).tree(patch.stage))
         files = {path: text for path, text in files.items() if path.startswith(PLACE) and path.endswith((".c", ".h"))}
-        said = [word for text in files.values() for item in shake.parse(text) for word in item.words]
+        words = [word for text in files.values() for item in shake.parse(text) for word in item.words]
         prototype = re.compile(r"(?m)^[a-z][\w \t\n*]*?\b(litepulse_\w+)\([^;{]*\);")
         for path, text in files.items():
             for function in c_text.definitions(text):
                 uses = [other for other, source in files.items() if function in c_text.words(prototype.sub("", source)) and other != path]
                 within = len(re.findall(rf"\b{function}\b(?! - )", c_text.COMMENT.sub("", text)))
                 assert uses or within > 1, f"{patch.subject}: {function}() of {path}"
-        assert said or not files
+        assert words or not files
 
 
 @both
@@ -645,14 +645,14 @@ def test_entries_of_sysfs_are_valid(name, tmp_path):
     """The kernel's own get_abi.pl reads them without a word; it would say one."""
     tool = trees.kernel(name).tree / "scripts/get_abi.pl"
 
-    def said(text):
+    def validate(text):
         (tmp_path / "sysfs-driver-litepulse").write_text(text)
         done = subprocess.run(["perl", tool, f"--dir={tmp_path}", "validate"], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
     text = (HERE / "tree" / SYSFS).read_text()
-    assert said(text) == (0, "")
-    status, output = said(text + text)
+    assert validate(text) == (0, "")
+    status, output = validate(text + text)
     assert status or "duplicated" in output or "defined" in output
 
 
@@ -699,7 +699,7 @@ def test_maintainers(name):
 
 # What checkpatch says of each patch that adds a file outside MAINTAINERS: the question that test_maintainers answers. And of a commit
 # that Fixes: names, where there is no git history of the kernel: the command says what must be looked up.
-ASKED = "FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID"
+ANSWERED_ELSEWHERE = "FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID"
 # The driver's own copy of the serial core's operations differs from it in some calls: it cannot be constant.
 KNOWN = r"WARNING:CONST_STRUCT: struct tty_operations should normally be const"
 # TRACE_EVENT() is laid out as everywhere in the kernel; test_builds.py looks at the other files.
@@ -708,7 +708,15 @@ LAYOUT = r"CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT): "
 
 def checkpatch(tree, *paths):
     """What checkpatch --strict of a kernel says of mails."""
-    command = ["perl", tree / "scripts/checkpatch.pl", "--strict", "--terse", "--show-types", "--no-summary", f"--ignore={ASKED}"]
+    command = [
+        "perl",
+        tree / "scripts/checkpatch.pl",
+        "--strict",
+        "--terse",
+        "--show-types",
+        "--no-summary",
+        f"--ignore={ANSWERED_ELSEWHERE}",
+    ]
     done = subprocess.run([*command, *paths], cwd=tree, capture_output=True, text=True, check=False)
     return [line for line in (done.stdout + done.stderr).splitlines() if line]
 
@@ -719,8 +727,8 @@ def test_checkpatch(name, tmp_path):
     """checkpatch --strict of the same kernel has nothing to say of a patch but what is known above; it would say something."""
     paths = trees.patches(name)
     with trees.applied(name) as tree:
-        said = [line for line in checkpatch(tree.path, *paths) if not re.search(LAYOUT, line)]
-    assert [line for line in said if not re.search(KNOWN, line)] == [] and len(said) <= 2
+        found = [line for line in checkpatch(tree.path, *paths) if not re.search(LAYOUT, line)]
+    assert [line for line in found if not re.search(KNOWN, line)] == [] and len(found) <= 2
     wrong = tmp_path / "wrong.patch"
     wrong.write_text(paths[0].read_text().replace("+\tnormal->owner\t\t= ", "+\tnormal->owner \t\t="))
     assert any(":SPACING:" in line or ":SPACE_BEFORE_TAB:" in line for line in checkpatch(trees.kernel(name).tree, wrong))
@@ -793,7 +801,7 @@ def test_kernel_doc(name):
     tree = trees.kernel(name).tree
     tool = next(path for path in (tree / "scripts/kernel-doc", tree / "tools/docs/kernel-doc") if path.exists())
 
-    def said(text):
+    def faults_of(text):
         path = run_folder("kernel-doc") / "litepulse.h"
         path.write_text(text)
         runner = [sys.executable] if tool.read_text(errors="replace").startswith("#!/usr/bin/env python3") else ["perl"]
@@ -802,8 +810,8 @@ def test_kernel_doc(name):
         return [line for line in done.stderr.splitlines() if re.search("warning|error", line, re.I)]
 
     text = trees.series(name).now[UAPI]
-    assert said(text) == []
-    assert said(text.replace(" * @tick: when,", " * @tock: when,"))
+    assert faults_of(text) == []
+    assert faults_of(text.replace(" * @tick: when,", " * @tock: when,"))
 
 
 # --- what it makes works ---

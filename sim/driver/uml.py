@@ -75,7 +75,7 @@ class Boot:
 
     log: str  # the kernel's log, from the first line of the jobs on
     status: list  # of each job: 0 or errno of insmod and rmmod, exit status of a program
-    complaints: list  # lines of the log that tell of a fault, of the kernel's start, too
+    complaints: list  # lines of the log that report a fault, also of the kernel's start
     seconds: float  # of the host
 
     def lines(self, job):

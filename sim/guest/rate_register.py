@@ -18,7 +18,7 @@ class RateRegister:
     CLOCK, BASE = 24_000_000, 115_200
 
     def __init__(self, carries, port=None):
-        self.port, self.carries, self.asked, self.line = port, carries, [], Line()
+        self.port, self.carries, self.requested, self.line = port, carries, [], Line()
         self.word, self.heard = self.word_of(self.BASE), time.monotonic()
 
     def word_of(self, baud):
@@ -33,21 +33,21 @@ class RateRegister:
             self.line = Line()  # what comes next is another question
             return b""
         if not to_the_pc:
-            for request in self.line.asked(data):
+            for request in self.line.requests(data):
                 if request.number is None and not request.reads:
                     self.heard = time.monotonic()
                 else:
                     self.line.waiting.append(request)
                 if regs.BRIDGE_BASE in request.writes:
                     self.word = request.writes[regs.BRIDGE_BASE] & 0xFFFF
-                    self.asked.append(self.word)
+                    self.requested.append(self.word)
                     self.heard = time.monotonic()
             return data
         reads_rate = [request.reads for request in self.line.waiting][:1] == [(regs.BRIDGE_BASE,)]
-        answers = self.line.told(data)
+        answers = self.line.replies(data)
         if any(words is not None for _, words in answers):
             self.heard = time.monotonic()
         if not reads_rate:
             return data
-        told = self.CLOCK // regs.BRIDGE_CLOCK_UNIT << 16 | self.word
-        return answer(answers[0][0].raw, [told]) if answers else b""
+        word = self.CLOCK // regs.BRIDGE_CLOCK_UNIT << 16 | self.word
+        return answer(answers[0][0].raw, [word]) if answers else b""

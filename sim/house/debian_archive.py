@@ -45,8 +45,8 @@ class Key:
     def __init__(self, folder):
         self.secret = folder / "key.pem"
         subprocess.run(["openssl", "genrsa", "-out", self.secret, "2048"], check=True, capture_output=True)
-        said = subprocess.run(["openssl", "rsa", "-in", self.secret, "-noout", "-modulus"], check=True, capture_output=True, text=True)
-        modulus = int(said.stdout.strip().split("=")[1], 16)
+        result = subprocess.run(["openssl", "rsa", "-in", self.secret, "-noout", "-modulus"], check=True, capture_output=True, text=True)
+        modulus = int(result.stdout.strip().split("=")[1], 16)
         made = int(time.time()) - 86400
         self.public = struct.pack(">BIB", 4, made, RSA) + number(modulus) + number(65537)
         self.fingerprint = hashlib.sha1(b"\x99" + struct.pack(">H", len(self.public)) + self.public).digest()
@@ -138,14 +138,14 @@ class Mirror:
     """Serves a folder by HTTP. Who asks for what `odd` names gets something else: {part of a path: bytes, a status or STALL}."""
 
     def __init__(self, folder):
-        self.folder, self.odd, self.asked, self.ended = Path(folder), {}, [], threading.Event()
+        self.folder, self.odd, self.requests, self.ended = Path(folder), {}, [], threading.Event()
         mirror = self
 
         class Handler(BaseHTTPRequestHandler):
             """Answers one request per connection."""
 
             def do_GET(self):
-                mirror.asked.append(self.path)
+                mirror.requests.append(self.path)
                 found = next((what for part, what in mirror.odd.items() if part in self.path), None)
                 path = mirror.folder / unquote(self.path.lstrip("/"))
                 data = found if isinstance(found, bytes) else path.read_bytes() if path.is_file() else None

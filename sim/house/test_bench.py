@@ -29,8 +29,8 @@ def test_no_exactness_noted(tmp_path):
     env = {**os.environ, "LITEPULSE_BUILD": str(tmp_path)}
     command = [sys.executable, "-m", "lab.bench", "exactness", "--no-write"]
     result = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-    said = [line for line in result.stderr.splitlines() if not line.startswith("measuring")]
-    assert result.returncode == 1 and len(said) == 1 and bench.CORE_TESTS in said[0]
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("measuring")]
+    assert result.returncode == 1 and len(lines) == 1 and bench.CORE_TESTS in lines[0]
     assert bench.PAGE.read_bytes() == before
 
 
@@ -53,8 +53,8 @@ def test_a_part_that_fails_keeps_the_figures_of_the_page(tmp_path, monkeypatch, 
         bench.PAGE.write_text(bench.page({"drain": on_page, "speed": on_page}))
         (tmp_path / "bench.json").write_text(json.dumps({"drain": here, "speed": here} if kept_here else {}))
         assert bench.main(["drain", "exactness"]) == 1
-        said = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("measuring")]
-        assert len(said) == 1 and said[0].startswith("drain: ") and str(error) in said[0]
+        lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("measuring")]
+        assert len(lines) == 1 and lines[0].startswith("drain: ") and str(error) in lines[0]
         text = bench.PAGE.read_text()
         assert "2.0 records" in text and "2.0 cycles" in text and "noted now" in text
         assert json.loads((tmp_path / "bench.json").read_text()).get("drain") == (here if kept_here else None)

@@ -9,7 +9,7 @@ from sim.bridge_frames import answer, frame, read, spoilt, write
 from sim.bridge_rules import EVENTS, FRAMES, RATE, RULES, SESSION, Watcher
 from sim.cocotb_rig import ROOT
 
-TOLD, FAST, BASE = 2400 << 16 | 315, 2400 << 16 | 2731, 115_200
+RATE_WORD, FAST, BASE = 2400 << 16 | 315, 2400 << 16 | 2731, 115_200
 NAME, LINE = 0x1234, EVENTS + 0x6000
 TICKS = 6  # words of the header that are read, and two more
 
@@ -21,13 +21,13 @@ class Host:
         self.watcher, self.at, self.number, self.baud = Watcher(), 10.0, 0x80, BASE
         self.frame(read(FRAMES), words=[3])
 
-    def send(self, data, told=b"", after=0.03):
+    def send(self, data, reply=b"", after=0.03):
         """A request `after` seconds of silence, and what comes back."""
         self.at += after
         self.watcher(self.at, True, data, self.baud)
         self.at += 0.001
-        if told:
-            self.watcher(self.at, False, told)
+        if reply:
+            self.watcher(self.at, False, reply)
         return data
 
     def frame(self, *commands, words=(), after=0.03, same=False, answered=True):
@@ -42,7 +42,7 @@ class Host:
 
     def raised(self):
         """Bridge and port are."""
-        self.frame(read(RATE), words=[TOLD])
+        self.frame(read(RATE), words=[RATE_WORD])
         self.frame(write(RATE, FAST), answered=False)
         self.baud = 1_000_000
         self.frame(read(RATE), words=[FAST])
@@ -65,7 +65,7 @@ class Unframed(Host):
         self.watcher, self.at, self.number, self.baud = Watcher(), 10.0, 0x80, BASE
 
     def raised(self):
-        self.plain(read(RATE), [TOLD])
+        self.plain(read(RATE), [RATE_WORD])
         self.plain(write(RATE, FAST))
         self.baud = 1_000_000
         self.plain(read(RATE), [FAST])
@@ -73,7 +73,7 @@ class Unframed(Host):
 
 def first(host, keeps):
     if keeps:
-        host.frame(read(RATE), words=[TOLD], after=1.6)
+        host.frame(read(RATE), words=[RATE_WORD], after=1.6)
     host.frame(write(LINE, 1), after=0.1 if keeps else 1.6)
 
 
@@ -128,13 +128,13 @@ def pledge_in_order(host, keeps):
 
 def late(host, keeps):
     """19 units are 0.21 s with 24 MHz."""
-    host.frame(read(RATE), words=[TOLD])
+    host.frame(read(RATE), words=[RATE_WORD])
     host.looked()
     host.frame(write(SESSION, NAME | 1 << 31), after=0.1 if keeps else 0.2)
 
 
 def late_repeated(host, keeps):
-    host.frame(read(RATE), words=[TOLD])
+    host.frame(read(RATE), words=[RATE_WORD])
     host.looked()
     host.frame(write(SESSION, NAME | 1 << 31), answered=False)
     host.frame(write(SESSION, NAME | 1 << 31), same=True, after=0.1 if keeps else 0.2)
@@ -142,7 +142,7 @@ def late_repeated(host, keeps):
 
 
 def late_and_named(host, keeps):
-    host.frame(read(RATE), words=[TOLD])
+    host.frame(read(RATE), words=[RATE_WORD])
     host.looked()
     host.frame(write(SESSION, NAME | 1 << 31), after=0.2)
     host.looked()
@@ -173,25 +173,25 @@ def fallback(host, keeps):
     host.baud = BASE
     if keeps:
         host.frame(read(FRAMES), words=[3], after=2.3)
-        host.frame(read(RATE), words=[TOLD])
+        host.frame(read(RATE), words=[RATE_WORD])
     host.frame(read(LINE), words=[0], after=0.03 if keeps else 2.3)
 
 
 def raising(host, keeps):
-    host.plain(read(RATE), [TOLD if keeps else 2400 << 16 | 400])
+    host.plain(read(RATE), [RATE_WORD if keeps else 2400 << 16 | 400])
     host.plain(write(RATE, 2400 << 16 | 315))
 
 
 def raising_unread(host, keeps):
     if keeps:
-        host.plain(read(RATE), [TOLD])
-    host.plain(write(RATE, TOLD))
+        host.plain(read(RATE), [RATE_WORD])
+    host.plain(write(RATE, RATE_WORD))
 
 
 def lowered(host, keeps):
     host.raised()
     if keeps:
-        host.plain(write(RATE, TOLD))
+        host.plain(write(RATE, RATE_WORD))
 
 
 def lowered_late(host, keeps):
@@ -199,7 +199,7 @@ def lowered_late(host, keeps):
     host.at += 1.7
     if keeps:
         host.plain(read(RATE), [FAST])
-        host.plain(write(RATE, TOLD))
+        host.plain(write(RATE, RATE_WORD))
 
 
 PLAIN = (raising, raising_unread, lowered, lowered_late)
@@ -233,5 +233,5 @@ def test_each_rule_has_a_case():
 
 
 def test_the_documents_say_so():
-    said = [re.sub(r"\s+", " ", (ROOT / "docs" / page).read_text()) for page in ("bridge.md", "core.md")]
-    assert not [rule.sentence for rule in RULES if not any(rule.sentence in page for page in said)]
+    texts = [re.sub(r"\s+", " ", (ROOT / "docs" / page).read_text()) for page in ("bridge.md", "core.md")]
+    assert not [rule.sentence for rule in RULES if not any(rule.sentence in page for page in texts)]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from scripts import check_tree
-from scripts.check_tree import SIGNED_CAST, editorconfig, pictures
+from scripts.check_tree import KEPT, SIGNED_CAST, editorconfig, names, pictures
 from sim.cocotb_rig import ROOT
 
 
@@ -72,6 +72,32 @@ def test_findings_are_printed_with_their_place(tmp_path):
     command = [sys.executable, "scripts/check_tree.py", "hdl", str(tmp_path / "a.sv")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stdout.count(f"{tmp_path / 'a.sv'}:2: ") == 2
+
+
+@pytest.mark.parametrize(
+    "name, text, found",
+    [
+        ("a.py", "def told_to_stop(said):\n    return said\n", [(1, "told_to_stop", "told"), (1, "said", "said")]),
+        ("a.py", "class Told:\n    NOBODY_ASKED = f'{1}'\n", [(1, "Told", "told"), (2, "NOBODY_ASKED", "nobody")]),
+        ("a.py", "run.whoeverWaits()\n", [(1, "whoeverWaits", "whoever")]),
+        ("a.py", "# told\nx = 'anew'  # said\nwhole, essays, tasked, retold, saying = 'asks', 1, 2, 3, 4\n", []),
+        ("a.c", "/* told\n * anew */\nint x; // said\nu32 begin_anew(void)\n", [(4, "begin_anew", "anew")]),
+        ("a.h", 'char *x = "told \\" said", y = \'"\'; int asks;\n', [(1, "asks", "asks")]),
+        ("a.cpp", "int tellsOf(Frame saysWhat);\n", [(1, "tellsOf", "tells"), (1, "saysWhat", "says")]),
+    ],
+)
+def test_names(tmp_path, name, text, found):
+    (tmp_path / name).write_text(text)
+    what = [(line, f"`{identifier}`: for `{odd}` write {check_tree.ODD[odd]}") for line, identifier, odd in found]
+    assert list(names(tmp_path / name)) == what
+
+
+def test_names_that_are_kept_are_there(monkeypatch):
+    """Without their entries they are found, and no others in these files."""
+    kept = dict(KEPT)
+    monkeypatch.setattr(check_tree, "KEPT", {})
+    for path, known in kept.items():
+        assert {what.split("`")[1] for _, what in names(ROOT / path)} == known
 
 
 TABLE = """[[figures]]

@@ -424,11 +424,11 @@ def run(block, folder):
                 wait_for(path[1] if path else None, port if f"--tcp {port}" in script else None, process)
                 continue
             done = reader.run(script, folder, capture_output=True)
-            said = done.stdout + done.stderr
-            assert done.returncode == (2 if refuses(shown) else 0), f"{command}\n{said}"
+            output = done.stdout + done.stderr
+            assert done.returncode == (2 if refuses(shown) else 0), f"{command}\n{output}"
             if shown is not None:  # what a page shows of a command is one of its streams or both
-                streams = (done.stdout, done.stderr, said)
-                assert normal(shown) in [normal(stream.replace(str(port), "4000")) for stream in streams], f"{command}\n{said}"
+                streams = (done.stdout, done.stderr, output)
+                assert normal(shown) in [normal(stream.replace(str(port), "4000")) for stream in streams], f"{command}\n{output}"
         assert ran, "nothing of it was run"
     finally:
         for process in background:

@@ -90,7 +90,7 @@ def test_newest_and_wanted_version(archive, capsys):
     assert gone.path == newest.path and "thing 0.9-1, which was tested, is not in trixie: taking 2.0-1" in capsys.readouterr().err
 
 
-def test_it_says_what_it_downloads(archive, capsys):
+def test_downloads_are_printed(archive, capsys):
     """Before it does: what, how much, and where it is kept."""
     data = b"x" * 2_345_678
     archive.make(SUITE, "big", "1", {"usr/big": data})
@@ -105,14 +105,14 @@ def test_what_the_cache_has_needs_no_mirror(archive, mirror, monkeypatch):
     first = get()
     archive.make(SUITE, "thing", "3.0-1")
     archive.publish()
-    mirror.asked.clear()
-    assert get() == first and not mirror.asked
+    mirror.requests.clear()
+    assert get() == first and not mirror.requests
     assert get(refresh=True).versions == {"thing": "3.0-1"} and first.path.is_dir()
-    mirror.asked.clear()
+    mirror.requests.clear()
     mirror.close()
     for name in ("mirror", "Apt"):
         monkeypatch.setattr(debian_package, name, lambda *_: pytest.fail("apt or the mirror was asked"))
-    assert get().versions == {"thing": "3.0-1"} and not mirror.asked
+    assert get().versions == {"thing": "3.0-1"} and not mirror.requests
 
 
 def test_dependencies_patterns_and_archives_inside(archive, tmp_path, capsys):
@@ -141,24 +141,27 @@ def test_another_route_after_two_minutes(entry, mirror, capsys):
     fetched = obtain("thing")
     assert fetched.versions == {"thing": "1.0-1~bpo12+1"}
     assert 60 < sum(mirror.pauses) <= 120 and mirror.pauses == sorted(mirror.pauses)
-    said = capsys.readouterr().err
-    assert re.search(r"thing 1\.0-1 cannot be had from trixie \(.*unexpected size.*\): trying trixie-security\n", said)
-    assert re.search(r"thing 1\.0-1 cannot be had from trixie-security \(it does not have this suite\): trying bookworm-backports\n", said)
-    assert "thing 1.0-1, which was tested, is not in bookworm-backports: taking 1.0-1~bpo12+1" in said
-    asked = [path for path in mirror.asked if "trixie-security/InRelease" in path]
-    assert len(asked) == 1 and asked[0].startswith("/debian-security/")  # an archive of its own; a definite answer is not asked for again
-    mirror.asked.clear()
-    assert obtain("thing") == fetched and not mirror.asked
+    output = capsys.readouterr().err
+    assert re.search(r"thing 1\.0-1 cannot be had from trixie \(.*unexpected size.*\): trying trixie-security\n", output)
+    assert re.search(
+        r"thing 1\.0-1 cannot be had from trixie-security \(it does not have this suite\): trying bookworm-backports\n", output
+    )
+    assert "thing 1.0-1, which was tested, is not in bookworm-backports: taking 1.0-1~bpo12+1" in output
+    requests = [path for path in mirror.requests if "trixie-security/InRelease" in path]
+    # An archive of its own; a definite answer is not requested again.
+    assert len(requests) == 1 and requests[0].startswith("/debian-security/")
+    mirror.requests.clear()
+    assert obtain("thing") == fetched and not mirror.requests
 
 
-@pytest.mark.parametrize("content, said", [(404, "404"), ("other", "Hash Sum mismatch")])
-def test_a_package_that_the_mirror_lacks_or_changed(entry, archive, mirror, capsys, content, said):
+@pytest.mark.parametrize("content, message", [(404, "404"), ("other", "Hash Sum mismatch")])
+def test_a_package_that_the_mirror_lacks_or_changed(entry, archive, mirror, capsys, content, message):
     """A mirror that is half synchronised, or a package with another hash than the signed list says: it is taken by another route."""
     name = "pool/thing_1.0-1_amd64.deb"
     mirror.odd[name] = content if content == 404 else b"x" * (archive.folder / name).stat().st_size
     assert obtain("thing").versions == {"thing": "1.0-1~bpo12+1"}
-    told = capsys.readouterr().err
-    assert "does not deliver thing of trixie" in told and said in told
+    errors = capsys.readouterr().err
+    assert "does not deliver thing of trixie" in errors and message in errors
 
 
 @pytest.mark.parametrize("what", ["InRelease", "pool/"])
@@ -168,17 +171,17 @@ def test_a_slow_mirror_cannot_block(archive, mirror, monkeypatch, what):
     monkeypatch.setattr(debian_apt, "STALLED", 1)
     monkeypatch.setattr(debian_apt, "PAUSES", ())
     mirror.odd[what] = STALL
-    with pytest.raises(PackageError, match="stalled|timed out") as told:
+    with pytest.raises(PackageError, match="stalled|timed out") as caught:
         get()
-    assert told.value.passing
+    assert caught.value.passing
 
 
 def test_a_mirror_that_is_gone(entry, mirror):
     """The message names each route with its reason, and what to do; asked again, it waits no more."""
     mirror.close()
-    with pytest.raises(PackageError, match=r"trixie, trixie-security, bookworm-backports: InRelease Could not connect") as told:
+    with pytest.raises(PackageError, match=r"trixie, trixie-security, bookworm-backports: InRelease Could not connect") as caught:
         obtain("thing")
-    assert str(told.value).endswith("(try again later, or set LITEPULSE_DEBIAN_MIRROR to the address of another mirror)")
+    assert str(caught.value).endswith("(try again later, or set LITEPULSE_DEBIAN_MIRROR to the address of another mirror)")
     mirror.pauses.clear()
     debian_package.failures.clear()  # as another process has none
     with pytest.raises(PackageError, match="Could not connect"):
@@ -207,14 +210,14 @@ def test_an_archive_that_is_not_signed_is_refused(archive, mirror, tmp_path, cap
         archive.publish(signed=how != "unsigned")
     assert debian_package.main(["--architecture", "amd64", SUITE, "thing"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].endswith("not signed with a key of the package debian-archive-keyring")
-    assert not [path for path in mirror.asked if "Packages" in path or "pool" in path] and not mirror.pauses
+    assert not [path for path in mirror.requests if "Packages" in path or "pool" in path] and not mirror.pauses
 
 
 # Definite answers, in one line.
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, message",
     [
         ([SUITE, "no-such-thing"], "trixie at http.* has no package no-such-thing"),
         (["sid", "thing"], "gives no list of what sid has: it does not have this suite"),
@@ -222,10 +225,10 @@ def test_an_archive_that_is_not_signed_is_refused(archive, mirror, tmp_path, cap
         (["--source", SUITE, "one", "two"], "one source package at a time"),
     ],
 )
-def test_one_clear_line(archive, mirror, capsys, arguments, said):
+def test_one_clear_line(archive, mirror, capsys, arguments, message):
     assert debian_package.main(["--architecture", "amd64", *arguments]) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if "asking" not in line]
-    assert len(lines) == 1 and re.search(said, lines[0]) and not mirror.pauses
+    assert len(lines) == 1 and re.search(message, lines[0]) and not mirror.pauses
 
 
 # Kernel series.

@@ -20,10 +20,10 @@ def test_refuses(words, capsys):
 def test_boots_until_so_much_was_done(monkeypatch, capsys, tmp_path):
     """Boots until so much was done, and no more; a report ends it with its seed, and writes no page."""
     monkeypatch.setattr(fuzz, "PAGE", tmp_path / "page.md")
-    asked = []
+    boots = []
 
-    def boot(name, *told):
-        return lambda seed, *_: asked.append((name, seed)) or told
+    def boot(name, *result):
+        return lambda seed, *_: boots.append((name, seed)) or result
 
     monkeypatch.setattr(fuzz, "without_hardware", lambda seed, sleeps: boot(f"echo{sleeps}", fuzz.BOOT_CALLS, 5)(seed))
     monkeypatch.setattr(fuzz, "on_a_cable", boot("cable", 20_000, 7))
@@ -35,7 +35,7 @@ def test_boots_until_so_much_was_done(monkeypatch, capsys, tmp_path):
     words = "--calls 250000 --answers 1000 --pulls 26 --seed 30 --jobs 1 --write".split()
     assert fuzz.main(words) == 0
     names = ["hostile", "hostile", "pull", "pull", "races", "races", "cable", "cable", "echo0", "echo1", "echo0"]
-    assert asked == [(name, 30 + n) for n, name in enumerate(names)]
+    assert boots == [(name, 30 + n) for n, name in enumerate(names)]
     text = (tmp_path / "page.md").read_text()
     assert "seeds 30 to 40" in text and "| the same, its answers altered or random | 2 | 18 | 6 | 1,200 | 8 |" in text
     (tmp_path / "page.md").unlink()

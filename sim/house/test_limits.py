@@ -11,7 +11,7 @@ from scripts import limits
 from sim.cocotb_rig import ROOT
 
 
-def test_a_stale_page_is_noticed_and_written_anew(tmp_path, monkeypatch, capsys):
+def test_a_stale_page_is_noticed_and_written_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(limits, "PAGE", tmp_path / "limits.md")
     assert limits.main(["--check"]) == 1 and limits.main([]) == 0 and limits.main(["--check"]) == 0
     text = limits.PAGE.read_text()
@@ -58,5 +58,5 @@ def test_pages_and_headers_quote_the_constants():
     assert {name: (int(into), int(out)) for name, into, out in table} == {name: phy.latencies for name, phy in PHYS.items()}
     for name in (*PHYS, "model"):
         header = (ROOT / "hdl" / "phy" / f"litepulse_phy_{name}.sv").read_text().partition("\nmodule ")[0]
-        said = [re.findall(rf"LATENCY_{way} = (\d+)", header) for way in ("IN", "OUT")]
-        assert said == [[str(latency)] for latency in latencies(name)], name
+        stated = [re.findall(rf"LATENCY_{way} = (\d+)", header) for way in ("IN", "OUT")]
+        assert stated == [[str(latency)] for latency in latencies(name)], name

@@ -157,10 +157,11 @@ def test_train_lmin():
     # as soon as possible: never too late for itself
     asap = TRAIN.longest("asap_lo", "start_place") + NEAR
     assert WORDS["T", "SOON"] >= asap * INSTRUCTION - WORDS["T", "START_LEAST"]
-    # pulse 0 does not come before the start has been told
-    told = TRAIN.longest("start_place", "wait") * INSTRUCTION
-    print(f"a start is told {told} cycles after `start_place`, its pulse known after {-WORDS['T', 'START_LEAST'] - KE} at the earliest")
-    assert -WORDS["T", "START_LEAST"] - KE >= told
+    # pulse 0 does not come before the start has been reported
+    reported = TRAIN.longest("start_place", "wait") * INSTRUCTION
+    known = -WORDS["T", "START_LEAST"] - KE
+    print(f"a start is reported {reported} cycles after `start_place`, its pulse known after {known} at the earliest")
+    assert known >= reported
 
 
 def test_change_lmin():
@@ -190,7 +191,7 @@ def test_train_min_period():
         "a change is refused": TRAIN.longest("what", "wait", (*not_here, "pend"))
         + TRAIN.longest("wait", "fired", ("not_fired",))
         + fired_to_place("change"),
-        "a change is told as applied when its pulse comes": TRAIN.longest("changed", "wait")
+        "a change is reported as applied when its pulse comes": TRAIN.longest("changed", "wait")
         + TRAIN.longest("wait", "fired", ("not_fired",))
         + fired_to_place("change"),
     }
@@ -219,8 +220,8 @@ def test_stamps_are_young_enough():
     ways = {
         "a command": TRAIN.longest("what", "fired", (*not_here, "refused")),
         "its refusal": TRAIN.longest("refused", "wait", ("fired",)) + TRAIN.longest("wait", "fired", ("not_fired",)),
-        "a change is told": TRAIN.longest("changed", "wait") + TRAIN.longest("wait", "fired", ("not_fired",)),
-        "a start is told": TRAIN.longest("started", "wait") + TRAIN.longest("wait", "fired", ("not_fired",)),
+        "a change is reported": TRAIN.longest("changed", "wait") + TRAIN.longest("wait", "fired", ("not_fired",)),
+        "a start is reported": TRAIN.longest("started", "wait") + TRAIN.longest("wait", "fired", ("not_fired",)),
     }
     for way, n in ways.items():
         print(f"{way}: {n} instructions from where no pulse was seen to `fired`")
@@ -231,16 +232,16 @@ def test_stamps_are_young_enough():
 
 
 def test_change_redo():
-    """A pulse that is waited for and placed anew: its old place comes neither before all is done, nor, when the change is refused at last,
+    """A pulse that is waited for and placed again: its old place comes neither before all is done, nor, when the change is refused at last,
     before it is loaded again."""
     longest = 1 + max(TRAIN.longest(begin, "place", ("adjust_late", "pend", "changed")) for begin in ("this_near", "next_near"))
     least = (longest + NEAR) * INSTRUCTION - WORDS["T", "HEAD_SHORT"]
     # a command that comes while the pulse before is worked on waits for that
-    asked = max(
+    requested = max(
         TRAIN.longest("wait", "this_one", ("fired", "place", "start_bad", "stop")) + 1,
         TRAIN.longest("wait", "next_one", ("fired", "place", "start_bad", "stop")),
     )
-    redo = SAMPLE + asked * INSTRUCTION - WORDS["T", "REDO_LEAST"]
+    redo = SAMPLE + requested * INSTRUCTION - WORDS["T", "REDO_LEAST"]
     busy = TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place("change") + TRAIN.longest("place", "wait")
     print(f"REDO_LEAST {least}: {longest} instructions")
     print(f"CHANGE_REDO {redo} in `wait`, {redo + busy * INSTRUCTION} while a pulse is worked on")
@@ -258,7 +259,7 @@ last: | do pop | first
 
 
 @pytest.mark.parametrize(
-    "line, said",
+    "line, message",
     [
         ("A + ZERO | | if carry first else last", "carry speaks of the operation before: carry(prev)"),
         ("A + ZERO | | if flush(prev) first else last", "flush is not of an operation"),
@@ -279,11 +280,11 @@ last: | do pop | first
         ("first: | | last", "first is there twice"),
     ],
 )
-def test_mistakes_are_told(line, said):
+def test_mistakes_are_reported_with_their_line(line, message):
     """With the file and the line."""
-    with pytest.raises(assemble.Mistake) as told:
+    with pytest.raises(assemble.Mistake) as caught:
         assemble.Program("launch_queue", AROUND.format(line), 0, {0, 1})
-    assert said in str(told.value) and str(told.value).startswith("launch_queue.asm:4: ")
+    assert message in str(caught.value) and str(caught.value).startswith("launch_queue.asm:4: ")
 
 
 def test_load_far_unless():

@@ -108,7 +108,7 @@ def test_seed_is_repeatable_and_can_be_set(counter, tmp_path, monkeypatch):
     assert drawn("random") != drawn("random")
 
 
-def test_changed_source_is_built_anew(counter):
+def test_changed_source_is_built_again(counter):
     simulate("tb_rig_counter", "counter", counter, {"STEP": 1}, "icarus", testcase="counts")
     counter[0].write_text(COUNTER.replace("count + STEP", "count - STEP"))
     with pytest.raises(AssertionError, match=r"failed: tb_rig_counter\.counts"):

@@ -114,8 +114,8 @@ def test_what_passed_is_remembered(tests, tmp_path):
 
 def test_a_group_in_which_nothing_passed_fails_the_run(tests):
     status, output = tests("", "-k", "passes", LITEPULSE_TIER="test")
-    told = re.findall(r"(?m)^(\w+) +0 passed: a group without a passed test fails the whole run$", output)
-    assert status == 1 and told == [group for group in GROUPS if group not in ("house", *WITHOUT_QUICK)]
+    failed = re.findall(r"(?m)^(\w+) +0 passed: a group without a passed test fails the whole run$", output)
+    assert status == 1 and failed == [group for group in GROUPS if group not in ("house", *WITHOUT_QUICK)]
 
 
 def test_tiers():
@@ -126,7 +126,7 @@ def test_tiers():
 
 
 @pytest.mark.parametrize(
-    "name, asked",
+    "name, requested",
     [
         ("docs/core.md", ""),
         ("README.md", ""),
@@ -139,9 +139,9 @@ def test_tiers():
         ("Makefile", " ".join(f"{group}?" for group in GROUPS if group not in WITHOUT_QUICK)),
     ],
 )
-def test_a_path_asks_for_groups(name, asked):
+def test_a_path_selects_groups(name, requested):
     found = groups.groups_for([name])
-    assert " ".join(group + ("" if whole else "?") for group, whole in found.items()) == asked
+    assert " ".join(group + ("" if whole else "?") for group, whole in found.items()) == requested
 
 
 def test_the_stronger_wish_counts():

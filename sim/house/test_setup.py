@@ -60,7 +60,7 @@ def set_up(tree, need, env):
     )
 
 
-def test_user_without_packages_is_told(tmp_path):
+def test_missing_packages_are_reported_to_a_user(tmp_path):
     tree = copy_of_tree(tmp_path / "tree")
     env = fake_system(tmp_path / "bin", id="echo 1000", apt_get="echo no; exit 9", sudo="echo no; exit 9")
     result = set_up(tree, "demo", env)

@@ -184,10 +184,10 @@ def look_at(site, page, width, dark, query=""):
         text = text.replace("<head>", f"<head><script>history.replaceState(null, '', '?q={query}')</script>", 1)
     look = place.with_name("look.html")
     look.write_text(text.replace("</body>", f"{browser.TELL.format(look=LOOK)}</body>"), encoding="utf-8")
-    said = re.search(r'<pre id="said">(.*?)</pre>', browser.run(place.parent, look, width, 900, dark, "--dump-dom"), re.DOTALL)
-    assert said and said[1], "the page did not get as far as to be looked at"
-    told = json.loads(html.unescape(said[1]))
-    return told["errors"], told["found"]
+    output = re.search(r'<pre id="output">(.*?)</pre>', browser.run(place.parent, look, width, 900, dark, "--dump-dom"), re.DOTALL)
+    assert output and output[1], "the page did not get as far as to be looked at"
+    answer = json.loads(html.unescape(output[1]))
+    return answer["errors"], answer["found"]
 
 
 def brightness(colour):
@@ -221,7 +221,7 @@ def test_the_search_needs_no_server(site):
 
 @pytest.mark.full
 @pytest.mark.seconds(5)
-def test_a_page_that_asks_for_more_is_noticed(site):
+def test_a_page_that_needs_more_is_noticed(site):
     """A script from outside, and a line that no telephone has room for."""
     place = site / "simulator.html"
     text = place.read_text(encoding="utf-8")

@@ -91,10 +91,10 @@ class Seen:
 
     def break_records(self):
         """Each break that was asked for, with the low level that came then, if one did."""
-        asked = [(int(begun), int(ended)) for begun, ended in self.all("break")]
-        check(len(self.breaks) in (0, len(asked)), f"{self.port.title}: {len(self.breaks)} breaks for {len(asked)}")
-        lows = [break_in([(fall + SEEN, 0), (rise + SEEN, 1)], FRAME) for fall, rise in self.breaks] or [None] * len(asked)
-        return [Break(*times, *(low or (None, None))) for times, low in zip(asked, lows)]
+        requested = [(int(begun), int(ended)) for begun, ended in self.all("break")]
+        check(len(self.breaks) in (0, len(requested)), f"{self.port.title}: {len(self.breaks)} breaks for {len(requested)}")
+        lows = [break_in([(fall + SEEN, 0), (rise + SEEN, 1)], FRAME) for fall, rise in self.breaks] or [None] * len(requested)
+        return [Break(*times, *(low or (None, None))) for times, low in zip(requested, lows)]
 
     def echo(self, load, place):
         """place: number of the first answer among the bytes that left."""

@@ -52,7 +52,7 @@ class Port:
     rx: str
     tx: str
     irq: str
-    asked: str
+    handler: str
 
 
 PULSE = Port("litepulse", "/dev/ttyPULSE0", ".serial", "rx", "tx", "irq", "asked")
@@ -132,22 +132,22 @@ class Bench:
     def receive(self, port, baud, count, load, before=""):
         """(Answers, bytes got, cycles from the last byte's end to the last read)."""
         wave, _, end = frames(LEAD, [k * 7 & 255 for k in range(count)], baud)
-        said = self.run(f"rx {port.path} {baud} {count} {load}", [(tick, port.rx, level) for tick, level in wave], before)
-        got, wrong, _ = said.numbers("got")
+        answers = self.run(f"rx {port.path} {baud} {count} {load}", [(tick, port.rx, level) for tick, level in wave], before)
+        got, wrong, _ = answers.numbers("got")
         check(got == count and not wrong or got < count, f"{port.title}, {baud} baud: {wrong} bytes are wrong though none is missing")
         # from the program's word to the window's begin it sleeps 4 ms, to within a few 0.1 ms
-        return said, got, int(said.cycles()[0]) + 4 * HZ // 1000 - end
+        return answers, got, int(answers.cycles()[0]) + 4 * HZ // 1000 - end
 
     def cost(self, port, direction, baud, load, title=None, before=""):
         """{interrupts, cycles: per byte, busy: share of the CPU} of bytes in a row; title: of the settings that `before` makes."""
         count = int(SECONDS * baud / 10)
         if direction == "rx":
-            said, got, _ = self.receive(port, baud, count, load, before)
+            answers, got, _ = self.receive(port, baud, count, load, before)
         else:
-            said, got = self.run(f"tx {port.path} {baud} {count} {load}"), count
-            seen = [byte for _, byte in sent(said.pins, port, baud)]
+            answers, got = self.run(f"tx {port.path} {baud} {count} {load}"), count
+            seen = [byte for _, byte in sent(answers.pins, port, baud)]
             check(seen == [k * 7 & 255 for k in range(count)], f"{port.title}, {baud} baud: the pin has other bytes")
-        passed, busy = said.cycles()
+        passed, busy = answers.cycles()
         return {
             "port": title or port.title,
             "direction": direction,
@@ -155,30 +155,30 @@ class Bench:
             "load": load,
             "bytes": count,
             "lost": count - got,
-            "interrupts": said.interrupts(port) / count,
+            "interrupts": answers.interrupts(port) / count,
             "cycles": float(busy / count),
             "busy": float(busy / passed),
         }
 
     def to_read(self, load):
         """Distances from an edge of an input to interrupt, handler and the program that waits for it."""
-        said = self.run(f"edge {LATENCIES} {load}", [(LEAD + tick, "aux0", 1 - k % 2) for k, tick in enumerate(PLACES)])
-        return steps(said, PULSE, [tick for tick, _ in changes(said.pins, "aux0")])
+        answers = self.run(f"edge {LATENCIES} {load}", [(LEAD + tick, "aux0", 1 - k % 2) for k, tick in enumerate(PLACES)])
+        return steps(answers, PULSE, [tick for tick, _ in changes(answers.pins, "aux0")])
 
     def byte_to_read(self, port, load, before=""):
         """The same from the begin of a received byte's stop bit."""
         wave, starts, _ = frames(LEAD, [0x55] * LATENCIES, LATENCY_BAUD, PLACES)
-        said = self.run(f"byte {port.path} {LATENCY_BAUD} {LATENCIES} {load}", [(tick, port.rx, level) for tick, level in wave], before)
+        answers = self.run(f"byte {port.path} {LATENCY_BAUD} {LATENCIES} {load}", [(tick, port.rx, level) for tick, level in wave], before)
         # to recorded ticks: all are as far behind as the first one is
-        late = changes(said.pins, port.rx)[0][0] - starts[0]
-        return steps(said, port, [start + late + int(Fraction(9 * HZ, LATENCY_BAUD)) for start in starts])
+        late = changes(answers.pins, port.rx)[0][0] - starts[0]
+        return steps(answers, port, [start + late + int(Fraction(9 * HZ, LATENCY_BAUD)) for start in starts])
 
     def to_start_bit(self, port, load):
         """From before write() to the start bit."""
-        said = self.run(f"write {port.path} {LATENCY_BAUD} {LATENCIES} {load}")
-        falls = [tick for tick, level in changes(said.pins, port.tx) if not level]
+        answers = self.run(f"write {port.path} {LATENCY_BAUD} {LATENCIES} {load}")
+        falls = [tick for tick, level in changes(answers.pins, port.tx) if not level]
         starts = [tick for before, tick in zip([0, *falls], falls) if tick - before > 10 * HZ // LATENCY_BAUD]
-        marks = said.rises("printed")
+        marks = answers.rises("printed")
         # the newest mark before each
         return {"pin": [tick - max(mark for mark in marks if mark < tick) for tick in starts[-LATENCIES:]]}
 
@@ -187,11 +187,11 @@ class Bench:
 
         def lossless(period):
             edges = [(LEAD + k * period, "aux0", 1 - k % 2) for k in range(EVENTS)]
-            said = self.run(f"{way} {EVENTS} {load} {EVENTS * period * 1000 // HZ + 500}", edges)
-            got, gaps, _ = said.numbers("got")
-            lost = sum(said.numbers("stats")[3:5])
-            check((got == EVENTS and not gaps) == (not lost), f"{way}: {EVENTS - got} of {EVENTS} events are missing, {lost} are told")
-            return not lost and said.cycles()[0] + 4 * HZ // 1000 - edges[-1][0] < BEHIND
+            answers = self.run(f"{way} {EVENTS} {load} {EVENTS * period * 1000 // HZ + 500}", edges)
+            got, gaps, _ = answers.numbers("got")
+            lost = sum(answers.numbers("stats")[3:5])
+            check((got == EVENTS and not gaps) == (not lost), f"{way}: {EVENTS - got} of {EVENTS} events are missing, {lost} are reported")
+            return not lost and answers.cycles()[0] + 4 * HZ // 1000 - edges[-1][0] < BEHIND
 
         return first_true(lossless, EVENT_PERIODS)
 
@@ -227,16 +227,16 @@ def sent(pins, port, baud):
     return found
 
 
-def steps(said, port, begins):
+def steps(answers, port, begins):
     """{step: cycles from each begin}: `irq` the line, `handler` its first access, `read` the program's mark behind read()."""
-    marks = said.rises("printed", begins[0])[: len(begins)]
+    marks = answers.rises("printed", begins[0])[: len(begins)]
     check(len(marks) == len(begins) and all(mark > tick for mark, tick in zip(marks, begins)), f"{port.title}: marks and stimuli differ")
-    irqs, asked = said.rises(port.irq), said.rises(port.asked)
+    irqs, handlers = answers.rises(port.irq), answers.rises(port.handler)
     found = {"irq": [], "handler": [], "read": [mark - tick for mark, tick in zip(marks, begins)]}
     for tick in begins:
         irq = min(rise for rise in irqs if rise >= tick)
         found["irq"].append(irq - tick)
-        found["handler"].append(min(rise for rise in asked if rise >= irq) - tick)
+        found["handler"].append(min(rise for rise in handlers if rise >= irq) - tick)
     return found
 
 
@@ -319,7 +319,7 @@ def is_full(cost):
     return bool(cost["lost"]) or cost["cycles"] > Fraction(95, 100) * 10 * HZ / cost["baud"]
 
 
-def told(cost):
+def cost_text(cost):
     """Interrupts and cycles per byte of a cost, for a table."""
     if cost is None:
         return "- | -"
@@ -354,7 +354,7 @@ def lines(figures):
     for direction, name in (("rx", "received"), ("tx", "sent")):
         for baud in BAUDS:
             for load in LOADS:
-                cells = [told(cost_of(figures, port, direction, baud, load)) for port in ("litepulse", "shared", "liteuart")]
+                cells = [cost_text(cost_of(figures, port, direction, baud, load)) for port in ("litepulse", "shared", "liteuart")]
                 least = "at least " if is_full(cost_of(figures, "liteuart", direction, baud, load)) else ""
                 out.append(f"| {name} | {baud:,} | {load} | {' | '.join(cells)} | {least}{ratio(figures, direction, baud, load):.1f} |")
     names = {"edge": "edge of an input", "byte": f"begin of a byte's stop bit, {LATENCY_BAUD} baud", "write": "before write()"}

@@ -98,7 +98,7 @@ class Bench:
         data, port, what = bytes(range(1, length + 1)), slave.port, f"{slave.title}, {length} bytes, {load}"
         header = edges(wave([one for place in PLACES for one in BUS.header(place, PIDS[0x10])]))
         words = slave.words.format(bits=int(TIMED * longest(length) * BUS.baud / 10**6))
-        said = self.guest.run_program(
+        answers = self.guest.run_program(
             "lin_bench",
             [*words.split(), length, load if load != "idle" else "alone", ENOUGH],
             before=f"{self.environment}\n{slave.before}",
@@ -106,19 +106,19 @@ class Bench:
             buses=[f"{port.tx}:{port.rx}"],
             max_cycles=(ENOUGH + 600) * MS,
         )
-        first = next(tick for tick, level in changes(said.pins, port.rx) if not level)
+        first = next(tick for tick, level in changes(answers.pins, port.rx) if not level)
         starts = [first - PLACES[0] + place for place in PLACES]
         answer = data + bytes([checksum(data)])
         found = []
         for start, end in zip(starts, [*starts[1:], starts[-1] + SLOT]):
-            mine = [(tick, byte) for tick, byte in sent(said.pins, port, BUS.baud) if start < tick <= end]
+            mine = [(tick, byte) for tick, byte in sent(answers.pins, port, BUS.baud) if start < tick <= end]
             got = bytes(byte for _, byte in mine)
             # Launches that came too late are refused, each for itself: then only the end of an answer is sent, which is none.
             check(got == answer or not got or slave.timed and answer.endswith(got), f"{what}: the answer is wrong: {mine}")
             found.append(mine[0][0] - (start + BUS.bits(34)) if got == answer else None)
         if slave.words == "lin0":
             exact = [frame for start in starts for frame in BUS.answer(start, answer, BUS.bits(1))]
-            check(edges([(0, 1), *changes(said.pins, port.tx)]) == edges(wave(exact)), f"{what}: an edge is not at its tick")
+            check(edges([(0, 1), *changes(answers.pins, port.tx)]) == edges(wave(exact)), f"{what}: an edge is not at its tick")
         return found
 
 
@@ -130,7 +130,7 @@ def summary(ticks, length):
     return {**spread, "late": late, "missing": len(ticks) - len(us), "us": us}
 
 
-def told(one):
+def in_words(one):
     """A summary in words: median and span in us, and what is wrong with how many."""
     wrong = [f"{one[what]} of {HEADERS} {what}" for what in ("late", "missing") if one[what]]
     if "median" not in one:
@@ -157,7 +157,7 @@ def lines(rows):
         "|---|---|" + "---|" * len(LENGTHS),
     ]
     for row in rows:
-        cells = [told(row["of"][str(length)]) for length in LENGTHS]
+        cells = [in_words(row["of"][str(length)]) for length in LENGTHS]
         out.append(f"| {row['title']} | {row['load']} | {' | '.join(cells)} |")
     for cores, us in PUBLISHED.items():
         out.append(f"| a tty (published) | {cores} | {us - NOMINAL:,}: {us:,} instead of {NOMINAL} |{' |' * (len(LENGTHS) - 1)}")

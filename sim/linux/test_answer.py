@@ -26,7 +26,7 @@ def rises(*ticks):
     return [f"+{tick + after} aux0 {level}" for tick in ticks for after, level in ((0, 1), (200, 0))]
 
 
-def told(result):
+def seen_and_refused(result):
     """(edges seen, numbers of those whose answer was refused) as response.c says."""
     words = [line.split() for line in result.lines]
     return int(next(row[1] for row in words if row[0] == "seen")), [int(row[1]) for row in words if row[0] == "refused"]
@@ -48,7 +48,7 @@ def test_a_full_queue_refuses(guest):
     """What finds no room is not queued, and nothing is sent by halves: the launches before it wait for their tick, seconds ahead."""
     count = DEPTH + 3
     result = run(guest, 100 * HZ // 10, rises(*(1_000_000 + n * 60_000 for n in range(count))), 130)
-    seen, refused = told(result)
+    seen, refused = seen_and_refused(result)
     assert (seen, refused) == (count, list(range(DEPTH, count)))
     edges, sent = answers(result)
     assert len(edges) == count and sent == []
@@ -57,7 +57,7 @@ def test_a_full_queue_refuses(guest):
 def test_what_is_no_launch_is_refused(guest):
     """A pulse of no ticks; the core is not asked."""
     result = run(guest, LEAD, rises(500_000, 1_000_000), 40, width=0)
-    assert told(result) == (2, [0, 1])
+    assert seen_and_refused(result) == (2, [0, 1])
     assert len(answers(result)[0]) == 2 and changes(result.pins, "tx") == []
 
 
@@ -71,7 +71,7 @@ def test_a_reset_ends_it(guest):
         stimulus=["after ready go", *rises(1_000_000, 2_000_000), *reset, *rises(8_000_000, 9_000_000)],
         complaints=["the board was reset"],
     )
-    assert told(result) == (4, [2, 3])
+    assert seen_and_refused(result) == (4, [2, 3])
     edges, sent = answers(result)
     assert len(edges) == 4 and len(sent) == 2 and edges[0] < sent[0] < edges[1] < sent[1] < edges[2]
 

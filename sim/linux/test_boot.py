@@ -30,7 +30,7 @@ def test_boots(booted, cpu, flavour):
 
 @each_cpu
 def test_files_and_statuses(booted, cpu):
-    """What goes in comes out, byte by byte; each way to end is told."""
+    """What goes in comes out, byte by byte; each way to end is reported."""
     guest = booted(cpu)
     data = bytes(range(256)) * 8 + b"odd"
     result = guest.run("ls -l; od -An -v -tx1 folder/data; ln -s folder/data link; wc -c <link", {"folder/data": data})
@@ -52,8 +52,8 @@ def test_a_program_without_a_shell(booted, cpu):
     result = guest.run(["/bin/busybox", "printf", "<%s>", "a b", "", "$HOME;`", "'\""])
     assert result.lines == ["<a b><><$HOME;`><'\">"]
     assert guest.run(["./none"], status=127).text.count("cannot execute ./none: No such file or directory") == 1
-    for words, said in ((["/bin/busybox", "x" * 4096], "too long"), (["/bin/busybox", *"x" * 80], "too many words")):
-        assert said in guest.run(words, status=127).text
+    for words, message in ((["/bin/busybox", "x" * 4096], "too long"), (["/bin/busybox", *"x" * 80], "too many words")):
+        assert message in guest.run(words, status=127).text
 
 
 @each_cpu
@@ -75,8 +75,8 @@ def test_pins_and_stimulus(booted, cpu):
     start = result.stats["start_tick"]
     assert result.pin("aux1") == [(start, 0), (start + 500, 1), (start + 777, 0)]
     (_, low), (rise, high), (fall, _) = result.pin("aux2")
-    said = next(line.at for line in result.console if line.text == "now")
-    assert (low, high, fall - rise) == (0, 1, 30) and 0 < rise - said < 10_000
+    printed = next(line.at for line in result.console if line.text == "now")
+    assert (low, high, fall - rise) == (0, 1, 30) and 0 < rise - printed < 10_000
     assert result.pin("tx") == [(start, 1)]
 
 

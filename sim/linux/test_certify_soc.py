@@ -126,5 +126,5 @@ def test_the_sample_of_the_docs(measured):
     text = (ROOT / "docs" / "certify.md").read_text()
     rows = summary(result)
     assert all(re.search(rf"(?m)^      {re.escape(name)}(?: |$)", text) for name, _ in rows)
-    fixed = [(name, said) for name, said in rows if name in ("true baud", "in a row", "bit jitter", "stop bit", "break")]
-    assert len(fixed) == 5 and all(f"      {name:<16}{said}\n" in text for name, said in fixed)
+    fixed = [(name, value) for name, value in rows if name in ("true baud", "in a row", "bit jitter", "stop bit", "break")]
+    assert len(fixed) == 5 and all(f"      {name:<16}{value}\n" in text for name, value in fixed)

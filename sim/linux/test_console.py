@@ -69,9 +69,9 @@ def test_the_log_and_messages(booted, cpu):
     lines = ["insmod litepulse.ko", "cut -d' ' -f1 /proc/consoles", "cat /sys/class/tty/ttyPULSE0/console"]
     result = guest.run("\n".join([*lines, *(say(f"message {n}") for n in range(3)), "sleep 0.1"]), files)
     assert result.lines == ["ttyPULSE0", "liteuart0", "Y"]
-    said = messages(guest.console) + messages(result.console)
-    assert len(said) > 50 and said[-1].endswith("] message 2")
-    assert text(result) == as_sent(said)
+    printed = messages(guest.console) + messages(result.console)
+    assert len(printed) > 50 and printed[-1].endswith("] message 2")
+    assert text(result) == as_sent(printed)
 
 
 @one
@@ -84,16 +84,16 @@ def test_earlycon(cpu):
     words = f"earlycon=litepulse,mmio32,{csr:#x},{BAUD} console=ttyPULSE0,{BAUD}"
     guest = linux_rig.boot(cpu, bootargs=words, system=system, cycles=70_000_000)
     pin = [(change.tick, change.level) for change in linux_rig.read_pins((guest.folder / "pins").read_text()) if change.pin == "tx"]
-    said = data_of(read_frames(pin, [profile(BAUD)])).decode()
-    assert "] earlycon: litepulse0 at MMIO32" in said
+    printed = data_of(read_frames(pin, [profile(BAUD)])).decode()
+    assert "] earlycon: litepulse0 at MMIO32" in printed
     # Both say that one takes over from the other.
-    for handover in re.findall(r"\[[ .0-9]+\] printk: legacy (?:console \[ttyPULSE0\] en|bootconsole \[litepulse0\] dis)abled\r\n", said)[
-        ::2
-    ]:
-        assert said.count(handover * 2) == 1
-        said = said.replace(handover * 2, handover)
+    for handover in re.findall(
+        r"\[[ .0-9]+\] printk: legacy (?:console \[ttyPULSE0\] en|bootconsole \[litepulse0\] dis)abled\r\n", printed
+    )[::2]:
+        assert printed.count(handover * 2) == 1
+        printed = printed.replace(handover * 2, handover)
     # /init writes to the console, too.
-    assert said == as_sent(messages(guest.console)) + f"{linux_rig.READY}\n"
+    assert printed == as_sent(messages(guest.console)) + f"{linux_rig.READY}\n"
 
 
 @each_cpu
@@ -104,10 +104,10 @@ def test_beside_the_tty(console, cpu):
     result = console(
         cpu, f"{steps(f'write={LETTERS.hex()}', 'drain', 'outq')} &", "sleep 0.004", *(say(f"MESSAGE {n}") for n in range(30)), "wait"
     )
-    said = text(result)
-    assert re.sub("[^a-z]", "", said) == LETTERS.decode() and re.sub("[a-z]", "", said) == as_sent(messages(result.console))
-    assert all(as_sent([line]) in said for line in messages(result.console)) and len(messages(result.console)) == 30
-    assert re.search(r"[a-z]\[.*MESSAGE.*\r\n[a-z]", said, re.DOTALL) and "outq 0" in result.lines
+    printed = text(result)
+    assert re.sub("[^a-z]", "", printed) == LETTERS.decode() and re.sub("[a-z]", "", printed) == as_sent(messages(result.console))
+    assert all(as_sent([line]) in printed for line in messages(result.console)) and len(messages(result.console)) == 30
+    assert re.search(r"[a-z]\[.*MESSAGE.*\r\n[a-z]", printed, re.DOTALL) and "outq 0" in result.lines
 
 
 @one
@@ -189,12 +189,12 @@ def test_comes_and_goes(console, cpu):
         "rmmod litepulse; cut -d' ' -f1 /proc/consoles",
     )
     both, alone = ["ttyPULSE0", "liteuart0"], ["liteuart0"]
-    told = [line for line in result.lines if not line.startswith(("open", "set ", "write", "drain"))]
-    assert told == [*alone, "bound", *both, *alone, *both, *alone]
+    reported = [line for line in result.lines if not line.startswith(("open", "set ", "write", "drain"))]
+    assert reported == [*alone, "bound", *both, *alone, *both, *alone]
     (long, *_) = messages(result.console)
-    said = text(result)
-    assert said.startswith("xyz" + as_sent([long])) and re.search(
-        r"\nxyz\[.*\] AGAIN\r\n\[.*\] printk: legacy console \[ttyPULSE0\] disabled\r\n$", said
+    printed = text(result)
+    assert printed.startswith("xyz" + as_sent([long])) and re.search(
+        r"\nxyz\[.*\] AGAIN\r\n\[.*\] printk: legacy console \[ttyPULSE0\] disabled\r\n$", printed
     )
 
 

@@ -10,7 +10,7 @@ from sim.linux.driver_bench import PEER, PULSE, Answers, Bench
 from sim.measured import BenchError
 
 
-class Said:
+class FakeResult:
     """A result of the rig."""
 
     def __init__(self, *lines, pins=()):
@@ -33,23 +33,23 @@ def test_cost(bench, port):
 
 @pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
 def test_a_flood_wanted_one_by_one(cpu):
-    """10,000 edges a second and a program that wants each at once, and another that wants the CPU: nobody starves, none is lost."""
+    """10,000 edges a second and a program that wants each at once, and another that wants the CPU: no program starves, none is lost."""
     count = 800
-    said = Bench(cpu).run(
+    answers = Bench(cpu).run(
         f"edge {count} loaded", [(driver_bench.LEAD + 5000 * k, "aux0", 1 - k % 2) for k in range(count)], max_cycles=50_000_000
     )
-    first, *_, last = [tick for tick, _ in driver_bench.changes(said.pins, "aux0")]
-    marks = said.rises("printed", first)[:count]
+    first, *_, last = [tick for tick, _ in driver_bench.changes(answers.pins, "aux0")]
+    marks = answers.rises("printed", first)[:count]
     # Half of the CPU is the program's, late by the one tick of the scheduler that the other may be ahead: for at most
     # half a tick of work still to do after the last edge, that is 2 x (1/2 + 1) ticks of 10 ms.
     assert len(marks) == count and marks[-1] - last < 3 * 500_000
-    assert len(said.rises("asked", first)) < count // 2
+    assert len(answers.rises("asked", first)) < count // 2
 
 
 def test_a_missing_byte_is_counted(bench):
     """More than driver and board can hold, while nobody reads."""
-    said, got, _ = bench.receive(PEER, 4_000_000, 2000, "loaded")
-    assert got < 2000 and said.numbers("got")[0] == got
+    answers, got, _ = bench.receive(PEER, 4_000_000, 2000, "loaded")
+    assert got < 2000 and answers.numbers("got")[0] == got
 
 
 def test_frames_are_the_models():
@@ -69,13 +69,13 @@ def test_bytes_of_a_pin():
 
 
 def test_busy_is_what_the_other_process_missed():
-    said = Answers(Said("free 1000000 1000", "took 500000 200"))
-    assert said.cycles() == (25_000, 15_000)
+    answers = Answers(FakeResult("free 1000000 1000", "took 500000 200"))
+    assert answers.cycles() == (25_000, 15_000)
 
 
 def test_interrupts_of_one_port():
-    said = Answers(
-        Said(
+    answers = Answers(
+        FakeResult(
             "interrupts 5 liteuart",
             "interrupts 30 liteuart",
             "interrupts 2 f0008000.serial",
@@ -84,15 +84,15 @@ def test_interrupts_of_one_port():
             "interrupts 9 f0008000.serial",
         )
     )
-    assert (said.interrupts(PULSE), said.interrupts(PEER)) == (7, 2)
+    assert (answers.interrupts(PULSE), answers.interrupts(PEER)) == (7, 2)
 
 
 def test_marks_must_follow_their_stimuli():
     pins = [(0, "printed", 0), (0, "irq", 0), (0, "asked", 0), (100, "irq", 1), (120, "asked", 1), (500, "printed", 1)]
-    said = Answers(Said(pins=pins))
-    assert driver_bench.steps(said, PULSE, [90]) == {"irq": [10], "handler": [30], "read": [410]}
+    answers = Answers(FakeResult(pins=pins))
+    assert driver_bench.steps(answers, PULSE, [90]) == {"irq": [10], "handler": [30], "read": [410]}
     with pytest.raises(BenchError, match="marks and stimuli differ"):
-        driver_bench.steps(said, PULSE, [90, 95])
+        driver_bench.steps(answers, PULSE, [90, 95])
 
 
 def figures(mine, peer, period, ring=333):
@@ -121,7 +121,7 @@ def figures(mine, peer, period, ring=333):
     }
 
 
-def test_what_is_missed_is_said():
+def test_shortfalls_are_listed():
     assert driver_bench.shortcomings(figures(10, 100, 500)) == []
     assert len(driver_bench.shortcomings(figures(100, 990, 500))) == 8  # at 1 Mbaud all of the CPU is not enough to tell
     missed = driver_bench.shortcomings(figures(10, 99, 501))

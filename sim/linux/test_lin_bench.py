@@ -41,7 +41,7 @@ def test_what_is_wrong_is_noticed(bench, monkeypatch):
         bench.spaces(LIN0, 1, "halted")
 
 
-def test_late_is_what_the_standard_says():
+def test_late_is_defined_by_the_standard():
     """40 % of the response's nominal duration: 8 bit times for a byte and its checksum."""
     limit = 8 * HZ // BUS.baud
     found = lin_bench.summary([limit, limit + 1, None, 2 * MS], 1)

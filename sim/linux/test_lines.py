@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from sim.guest.pins import pulses, sampled_edges
-from sim.linux.test_chardev import EDGE, TRAIN_DONE, TX, Told
+from sim.linux.test_chardev import EDGE, TRAIN_DONE, TX, Report
 
 pytestmark = pytest.mark.seconds(120)
 INPUTS = ("aux0", "aux1", "aux2", "aux3")
@@ -41,11 +41,11 @@ def test_one_time(guest):
             level[pin] = 1 - level[pin]
             steps.append(f"+{tick} {pin} {level[pin]}\n")
     result = guest.run_program("lines", stimulus="after ready edges\n" + "".join(steps), max_cycles=100_000_000)
-    told = Told(result.lines)
-    assert all(before <= other <= after for before, other, after in told.all("time")) and len(told.all("time")) == 5
+    report = Report(result.lines)
+    assert all(before <= other <= after for before, other, after in report.all("time")) and len(report.all("time")) == 5
 
     wanted = sampled_edges(result.pins, INPUTS)
-    seen = [told.events(["core", "0"], ["core", "1"]), told.events(["core", "1"], ["profile"])]
+    seen = [report.events(["core", "0"], ["core", "1"]), report.events(["core", "1"], ["profile"])]
     assert {event[0] for events in seen for event in events} == {EDGE}
     edges = [
         sorted((event[2], bit, event[4] >> 16 + bit & 1) for event in events for bit in range(len(INPUTS)) if event[4] >> bit & 1)
@@ -53,9 +53,9 @@ def test_one_time(guest):
     ]
     assert edges == [wanted, wanted] and len(wanted) == len(steps)
 
-    start = told.one("start")[0]
-    assert told.results("train") == [(0, 0), (0, 0)]
-    events = [told.events(["train", "0"], ["train", "1"]), told.events(["train", "1"], ["end"])]
+    start = report.one("start")[0]
+    assert report.results("train") == [(0, 0), (0, 0)]
+    events = [report.events(["train", "0"], ["train", "1"]), report.events(["train", "1"], ["end"])]
     for records, (pin, (period, count, width)) in zip(events, TRAINS.items(), strict=True):
         ticks = [start + int(k * period) for k in range(count)]
         assert [event[2] for event in records if event[0] == TX] == ticks

@@ -10,7 +10,7 @@ import pytest
 from litex_soc import linux_sim
 from sim.guest.pins import changes, sampled_edges
 from sim.linux.linux_rig import DRIVER, TESTED_CPUS
-from sim.linux.test_chardev import EDGE, Told, toggles
+from sim.linux.test_chardev import EDGE, Report, toggles
 
 PULSE_HZ = 50_000_000
 MAGIC = 0x4C504C53  # "LPLS"
@@ -34,7 +34,7 @@ class Fault:
     name: str
     properties: dict
     error: str
-    says: str
+    message: str
 
 
 def region(base, size):
@@ -127,18 +127,18 @@ def test_faulty_nodes_are_refused(booted, cpu):
         max_cycles=50_000_000,
         stimulus="after ready edges\n" + toggles(4, 5000) + "after ready again\n+1000 aux0 1\n",
     )
-    told = Told(result.lines)
-    device, bound, node = ([Path(path).name for (path,) in told.all(what)] for what in ("device", "bound", "node"))
+    report = Report(result.lines)
+    device, bound, node = ([Path(path).name for (path,) in report.all(what)] for what in ("device", "bound", "node"))
     for fault in faults(description):
         name, number = name_of(fault, description), NUMBERS[fault.error]
         assert name in device  # else the driver never saw it
-        said = [line.partition(f"{name}: ")[2] for line in result.kernel if fault.name in line.replace(":", ".").split(".")]
+        messages = [line.partition(f"{name}: ")[2] for line in result.kernel if fault.name in line.replace(":", ".").split(".")]
         verdict = [] if fault.error in SILENT else [f"probe with driver litepulse failed with error -{number}"]
-        assert said == [f"error -{number}: {fault.says}", *verdict]
+        assert messages == [f"error -{number}: {fault.message}", *verdict]
     # Nothing is left of them, and the good one works.
     assert bound == [guest.device_name] and node == ["litepulse0", "ttyPULSE0"]
     edges = [tick for tick, _, _ in sampled_edges(result.pins, ["aux0"])]
-    assert len(edges) == 5 and [(e[0], e[2]) for e in told.events()] == [(EDGE, tick) for tick in edges]
+    assert len(edges) == 5 and [(e[0], e[2]) for e in report.events()] == [(EDGE, tick) for tick in edges]
 
 
 @pytest.mark.parametrize("cpu", TESTED_CPUS)

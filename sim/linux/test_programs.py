@@ -53,11 +53,11 @@ def rows(lines, header):
 def test_info(shell):
     """Says what there is."""
     lines = shell("litepulse-info").lines
-    said = dict(line.split("\t", 1) for line in lines)
-    assert said["device"] == "/dev/litepulse0, SIMULATED: no board" and said["ticks"] == "50000000/1 per second, 1 per cycle"
-    assert said["inputs"].startswith("4 ") and said["depth"] == "256 events, 512 bytes received, 512 bytes to send, 64 launches"
-    assert said["tty"] == "/dev/ttyPULSE0" and said["clock"] == "/dev/ptp0" and said["runs"] == "nothing"
-    assert said["lost"] == "0 events, 0 bytes by the board; it was reset 0 times since the driver came"
+    printed = dict(line.split("\t", 1) for line in lines)
+    assert printed["device"] == "/dev/litepulse0, SIMULATED: no board" and printed["ticks"] == "50000000/1 per second, 1 per cycle"
+    assert printed["inputs"].startswith("4 ") and printed["depth"] == "256 events, 512 bytes received, 512 bytes to send, 64 launches"
+    assert printed["tty"] == "/dev/ttyPULSE0" and printed["clock"] == "/dev/ptp0" and printed["runs"] == "nothing"
+    assert printed["lost"] == "0 events, 0 bytes by the board; it was reset 0 times since the driver came"
 
 
 def test_train(shell):
@@ -73,7 +73,7 @@ def test_train(shell):
     assert result.lines[-1] == "8 launched, 0 refused, 0 records lost, 0 not at start + floor(k * period)"
 
 
-def test_train_ends_with_a_signal_and_starts_when_told(shell):
+def test_train_ends_with_a_signal_and_starts_at_its_time(shell):
     """Ctrl-C stops it, and it says what it had; --start names the tick."""
     result = shell("""
         litepulse-train --period 1ms --width 30us --start +4ms >rows 2>told & pid=$!
@@ -185,7 +185,7 @@ def test_capture(shell):
 
 
 def test_send(shell):
-    """Bytes leave at their ticks; what does not fit between two others is refused, and that is told."""
+    """Bytes leave at their ticks; what does not fit between two others is refused, and that is reported."""
     result = shell("""
         printf 'LitePulse' | litepulse-send --every 1.5ms --at +6ms --baud 57600
         echo status $?
@@ -205,7 +205,7 @@ def test_send(shell):
 
 
 def test_one_at_a_time(shell):
-    """Who comes second is told so, in one line."""
+    """The second program gets an error, in one line."""
     result = shell("""
         litepulse-train --rate 2k --width 5us -q 2>/dev/null & pid=$!
         usleep 10000
@@ -217,8 +217,8 @@ def test_one_at_a_time(shell):
         litepulse-send --every 1ms --at 5 run; echo status $?
     """)
     busy = "another program (or the PTP clock's periodic output) has the device"
-    said = [line for line in result.lines if re.match("litepulse-|status", line)]
-    assert said == [
+    printed = [line for line in result.lines if re.match("litepulse-|status", line)]
+    assert printed == [
         f"litepulse-send: {busy}",
         "status 2",
         f"litepulse-train: {busy}",

@@ -34,7 +34,7 @@ class Event(NamedTuple):
     ns: int
 
 
-class Told:
+class Report:
     """What programs/ptp.c said."""
 
     def __init__(self, lines):
@@ -82,7 +82,7 @@ def ptp(request, linux):
 
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("ptp", [case], stimulus=stimulus, **options)
-        return Told(result.lines), result.pins, "\n".join(result.kernel)
+        return Report(result.lines), result.pins, "\n".join(result.kernel)
 
     return run
 
@@ -92,9 +92,9 @@ def beat(count, first=1000):
     return "".join(f"+{first + k * MS} aux3 {1 - k % 2}\n" for k in range(count))
 
 
-def check_beat(told, pins):
+def check_beat(report, pins):
     """Edges were stamped with the ticks of the pin."""
-    assert [event.tick for event in told.events if event.kind == EDGE] == [tick for tick, _, _ in sampled_edges(pins, ["aux3"])]
+    assert [event.tick for event in report.events if event.kind == EDGE] == [tick for tick, _, _ in sampled_edges(pins, ["aux3"])]
 
 
 def rate_between(samples, ppm):
@@ -113,33 +113,33 @@ def on_lattice(ticks, period):
 
 def test_clock(ptp):
     """Set, shifted, faster; read beside the host's clocks."""
-    told, pins, _ = ptp("clock", "after ready go\n" + beat(45))
-    told.fine("set", "faster", "nominal", "back", "offsets")
-    check_beat(told, pins)
+    report, pins, _ = ptp("clock", "after ready go\n" + beat(45))
+    report.fine("set", "faster", "nominal", "back", "offsets")
+    check_beat(report, pins)
     # It starts with the host's time.
-    assert abs(told.clock("first") - told.numbers("real")[0][0]) < 50_000_000
-    marks = told.marks
-    first = told.offset(0, marks["set"])
-    second = told.offset(marks["is_set"], marks["to_faster"])
+    assert abs(report.clock("first") - report.numbers("real")[0][0]) < 50_000_000
+    marks = report.marks
+    first = report.offset(0, marks["set"])
+    second = report.offset(marks["is_set"], marks["to_faster"])
     assert first != second
     # What was set was the time at some tick of the call.
     at_set = Fraction(1_700_000_000_999_999_999 - second, NS_PER_TICK)
     assert at_set.denominator == 1 and marks["set"] < at_set < marks["is_set"]
-    assert at_set * NS_PER_TICK + second < told.clock("set") < marks["is_set"] * NS_PER_TICK + second
-    fast = told.samples(marks["faster"], marks["to_nominal"])
+    assert at_set * NS_PER_TICK + second < report.clock("set") < marks["is_set"] * NS_PER_TICK + second
+    fast = report.samples(marks["faster"], marks["to_nominal"])
     rate_between(fast, 30_000)
     # It changes its rate at one tick of each call, and shows the same before and after.
-    third = told.offset(marks["nominal"], marks["back"])
+    third = report.offset(marks["nominal"], marks["back"])
     (tick, ns) = fast[0]
     gain = Fraction(NS_PER_TICK * 30_000, 10**6)
     begin = tick - (ns - tick * NS_PER_TICK - second) / gain
     assert marks["to_faster"] - 2 < begin < marks["faster"] + 2
     end = begin + (third - second) / gain
     assert marks["to_nominal"] - 2 < end < marks["nominal"] + 2
-    assert told.offset(marks["is_back"], 1 << 62) == third - 600_000_000
-    before, after, passed = told.clock("before"), told.clock("after"), told.numbers("mono")[0][0]
+    assert report.offset(marks["is_back"], 1 << 62) == third - 600_000_000
+    before, after, passed = report.clock("before"), report.clock("after"), report.numbers("mono")[0][0]
     assert 0 < after - before < passed
-    for low, ns, high in told.numbers("offset"):
+    for low, ns, high in report.numbers("offset"):
         assert low < high and high - low < 10_000_000 and ns > 0
 
 
@@ -158,12 +158,12 @@ def check_train(train, offset, period_ns, origin=0):
     return times[0]
 
 
-def check_output(told, pins, *widths):
-    """The line rests at 0 while output is on and rises for each pulse that was told, by the width of its train.
+def check_output(report, pins, *widths):
+    """The line rests at 0 while output is on and rises for each pulse that was reported, by the width of its train.
 
     At the end it is 1 again: one more edge, unless a pulse is on the line.
     """
-    sent = [(tick, width) for train, width in zip(told.trains(), widths, strict=True) for tick, _, _ in train]
+    sent = [(tick, width) for train, width in zip(report.trains(), widths, strict=True) for tick, _, _ in train]
     expected = [edge for tick, width in sent for edge in ((tick, 1), (tick + width, 0))]
     begin, *moved = changes(pins, "tx")
     assert begin[0] < sent[0][0] and begin[1] == 0
@@ -173,23 +173,23 @@ def check_output(told, pins, *widths):
 def test_output_follows_the_clock(ptp):
     """Its edges are the clock's, at any rate; a step stops it, and it goes on by the new time."""
     period = 400_007
-    told, pins, text = ptp("output", "after ready go\n" + beat(80))
-    told.fine("perout", "faster", "slower", "slower_still", "nominal", "step", "set", "off")
-    check_beat(told, pins)
-    assert not [event for event in told.events if event.kind in (LOST, RESTARTED)]
-    marks = told.marks
-    check_output(told, pins, *[20_000 // NS_PER_TICK] * 3)
-    tuned, stepped, was_set = told.trains()
+    report, pins, text = ptp("output", "after ready go\n" + beat(80))
+    report.fine("perout", "faster", "slower", "slower_still", "nominal", "step", "set", "off")
+    check_beat(report, pins)
+    assert not [event for event in report.events if event.kind in (LOST, RESTARTED)]
+    marks = report.marks
+    check_output(report, pins, *[20_000 // NS_PER_TICK] * 3)
+    tuned, stepped, was_set = report.trains()
 
     # At first: exact ticks. Then each pulse less than a tick from its time, but for those that the change came too late for.
-    offset = told.offset(0, marks["to_faster"])
+    offset = report.offset(0, marks["to_faster"])
     first = check_train([pulse for pulse in tuned if pulse[0] < marks["to_faster"]], offset, period)
     assert [pulse for _, _, pulse in tuned] == list(range(len(tuned)))
-    applied = [event.data for event in told.events if event.kind == APPLIED and event.data and not event.flags & STOP]
+    applied = [event.data for event in report.events if event.kind == APPLIED and event.data and not event.flags & STOP]
     stages = [("faster", 50), ("slower_still", -200), ("nominal", 0)]
     ends = [marks["to_slower"], marks["to_nominal"], marks["step"]]
     for (label, ppm), end in zip(stages, ends):
-        rate_between(told.samples(marks[label], end), ppm)
+        rate_between(report.samples(marks[label], end), ppm)
         here = [number for number in applied if marks[f"to_{label}"] < tuned[number][0] < end]
         assert here, (label, applied)
         exact = [pulse for pulse in tuned if pulse[2] >= max(here) and pulse[0] < end]
@@ -200,11 +200,11 @@ def test_output_follows_the_clock(ptp):
     assert all(abs(ns - first - number * period) < 5000 + NS_PER_TICK for tick, ns, number in tuned if tick < marks["step"])
 
     # Steps: nothing between the step and the next edge by the new time; exact ticks again.
-    shift = told.offset(marks["stepped"], marks["set"]) - told.offset(marks["nominal"], marks["step"])
+    shift = report.offset(marks["stepped"], marks["set"]) - report.offset(marks["nominal"], marks["step"])
     assert shift == 12_345_678
     # What leaves between a step and the stop that it causes already has the new time.
-    check_train([pulse for pulse in stepped if pulse[0] < marks["set"]], told.offset(marks["stepped"], marks["set"]), period)
-    check_train(was_set, told.offset(marks["is_set"], 1 << 62), period)
+    check_train([pulse for pulse in stepped if pulse[0] < marks["set"]], report.offset(marks["stepped"], marks["set"]), period)
+    check_train(was_set, report.offset(marks["is_set"], 1 << 62), period)
     assert tuned[-1][0] < marks["stepped"] < stepped[0][0] and stepped[-1][0] < marks["is_set"] < was_set[0][0]
     assert len(stepped) > 5 and len(was_set) > 5 and was_set[-1][0] < marks["is_off"]
     assert text.count("the PTP clock was stepped: its output stops") == 2
@@ -213,17 +213,17 @@ def test_output_follows_the_clock(ptp):
 def test_a_change_of_rate_that_moves_a_pulse_far_starts_the_output_again(ptp):
     """A pulse that is to move by less than an eighth of the period is moved; by more, and the train starts again, by the clock."""
     period, eighth = 200_000, 200_000 // NS_PER_TICK // 8
-    told, pins, text = ptp("eighth", "after ready go\n" + beat(32))
-    told.fine("perout", "less", "more", "off")
-    check_beat(told, pins)
-    moved, again = told.trains()
-    marks = told.marks
-    check_output(told, pins, *[20_000 // NS_PER_TICK] * 2)
+    report, pins, text = ptp("eighth", "after ready go\n" + beat(32))
+    report.fine("perout", "less", "more", "off")
+    check_beat(report, pins)
+    moved, again = report.trains()
+    marks = report.marks
+    check_output(report, pins, *[20_000 // NS_PER_TICK] * 2)
     exact = Fraction(period, NS_PER_TICK)
     before = [pulse for pulse in moved if pulse[0] < marks["to_less"]]
-    check_train(before, told.offset(0, marks["to_less"]), period)
+    check_train(before, report.offset(0, marks["to_less"]), period)
     # So far the clock has run away from the train when the first pulse is reached, some milliseconds later.
-    (number,) = [event.data for event in told.events if event.kind == APPLIED and event.data and not event.flags & STOP]
+    (number,) = [event.data for event in report.events if event.kind == APPLIED and event.data and not event.flags & STOP]
     assert [pulse for _, _, pulse in moved] == list(range(len(moved))) and moved[number][0] < marks["to_more"]
     distance = before[0][0] + number * exact - moved[number][0]
     assert eighth / 8 < distance < eighth
@@ -239,14 +239,14 @@ def test_a_change_of_rate_that_moves_a_pulse_far_starts_the_output_again(ptp):
 
 def test_phase_start_and_half_on(ptp):
     """Phase: as soon as possible, at that offset from the clock's multiples. Start: not before; adjusted before it begins."""
-    told, pins, _ = ptp("phase", "after ready go\n" + beat(50))
-    told.fine("phase", "start", "faster", "off")
-    by_phase, by_start = told.trains()
-    check_output(told, pins, 400_000 // 2 // NS_PER_TICK, 500_000 // 2 // NS_PER_TICK)
-    check_train(by_phase, told.offset(0, told.marks["phase"]), 400_000, origin=2500)
+    report, pins, _ = ptp("phase", "after ready go\n" + beat(50))
+    report.fine("phase", "start", "faster", "off")
+    by_phase, by_start = report.trains()
+    check_output(report, pins, 400_000 // 2 // NS_PER_TICK, 500_000 // 2 // NS_PER_TICK)
+    check_train(by_phase, report.offset(0, report.marks["phase"]), 400_000, origin=2500)
     assert len(by_phase) > 8
-    start = told.numbers("start")[0][0]
-    assert by_start[0][0] > told.marks["faster"]
+    start = report.numbers("start")[0][0]
+    assert by_start[0][0] > report.marks["faster"]
     assert all(abs(ns - start - number * 500_000) <= NS_PER_TICK for _, ns, number in by_start)
     assert len(by_start) > 8 and on_lattice([tick for tick, _, _ in by_start], Fraction(500_000, NS_PER_TICK) / (1 + Fraction(100, 10**6)))
 
@@ -259,16 +259,16 @@ def test_stamps_are_the_pins(ptp):
         for channel, pin in enumerate(INPUTS)
         if pin != "aux3"
     )
-    told, pins, _ = ptp("stamps", f"after ready edges\n{steps}after ready again\n{steps}")
-    told.fine("rise", "fall", "both", "line", "off", "turn")
-    assert told.calls["no_input"] == told.calls["no_edge"] == (-1, "EINVAL")
-    assert told.calls["offset"] == (-1, "EOPNOTSUPP") and told.calls["unknown"][0] == -1
-    offset = told.offset(0, 1 << 62)
+    report, pins, _ = ptp("stamps", f"after ready edges\n{steps}after ready again\n{steps}")
+    report.fine("rise", "fall", "both", "line", "off", "turn")
+    assert report.calls["no_input"] == report.calls["no_edge"] == (-1, "EINVAL")
+    assert report.calls["offset"] == (-1, "EOPNOTSUPP") and report.calls["unknown"][0] == -1
+    offset = report.offset(0, 1 << 62)
     edges = sampled_edges(pins, INPUTS)
     by_tick = {}
     for tick, channel, _ in edges:
         by_tick[tick] = by_tick.get(tick, 0) | 1 << channel
-    assert [(event.tick, event.data & 0xFFFF) for event in told.events] == list(by_tick.items())
+    assert [(event.tick, event.data & 0xFFFF) for event in report.events] == list(by_tick.items())
     half = len(edges) // 2
     wanted = [{0: (1,), 1: (0,), 2: (0, 1), 4: (1,)}, {1: (1,), 2: (0, 1), 4: (1,)}]
     expected = [
@@ -276,7 +276,7 @@ def test_stamps_are_the_pins(ptp):
         for part, levels in zip((edges[:half], edges[half:]), wanted)
     ]
     stamps, parts = [[]], 0
-    for line in told.lines:
+    for line in report.lines:
         if line[0] == "stamp":
             stamps[-1].append((int(line[1]), int(line[2])))
         elif line[0] == "stamps_end":
@@ -288,51 +288,51 @@ def test_stamps_are_the_pins(ptp):
 
 def test_ptp_keeps_only_127_stamps_but_the_device_loses_none(ptp):
     """What the documentation warns of."""
-    told, pins, _ = ptp("flood", "after ready edges\n" + "".join(f"+{1000 + k * 2000} aux0 {1 - k % 2}\n" for k in range(200)))
-    told.fine("both")
+    report, pins, _ = ptp("flood", "after ready edges\n" + "".join(f"+{1000 + k * 2000} aux0 {1 - k % 2}\n" for k in range(200)))
+    report.fine("both")
     edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
-    offset = told.offset(0, 1 << 62)
-    assert len(edges) == 200 and [event.tick for event in told.events] == edges
-    assert [ns for _, ns in told.numbers("stamp")] == [tick * NS_PER_TICK + offset for tick in edges[-127:]]
-    assert told.numbers("stats")[0][3:6] == [0, 0, 0]
+    offset = report.offset(0, 1 << 62)
+    assert len(edges) == 200 and [event.tick for event in report.events] == edges
+    assert [ns for _, ns in report.numbers("stamp")] == [tick * NS_PER_TICK + offset for tick in edges[-127:]]
+    assert report.numbers("stats")[0][3:6] == [0, 0, 0]
 
 
 def test_what_does_not_fit_is_refused(ptp):
     """By PTP's errors; and one at a time has the claim."""
-    told, pins, _ = ptp("refused")
+    report, pins, _ = ptp("refused")
     for label in ("no_channel", "unknown", "nsec", "negative"):
-        assert told.calls[label] == (-1, "EINVAL"), label
-    assert told.calls["one_shot"] == (-1, "EOPNOTSUPP")
+        assert report.calls[label] == (-1, "EINVAL"), label
+    assert report.calls["one_shot"] == (-1, "EOPNOTSUPP")
     for label in ("long", "phase", "no_width", "always_on", "wide"):
-        assert told.calls[label] == (-1, "ERANGE"), label
-    assert told.calls["short"] == (-1, "EINVAL") and told.calls["too_short"][0] == -1
-    told.fine("claim_free", "train", "keep", "claim_kept", "stop", "now", "off", "off_again", "claim_after")
+        assert report.calls[label] == (-1, "ERANGE"), label
+    assert report.calls["short"] == (-1, "EINVAL") and report.calls["too_short"][0] == -1
+    report.fine("claim_free", "train", "keep", "claim_kept", "stop", "now", "off", "off_again", "claim_after")
     for label in ("claimed", "kept", "claim_perout"):
-        assert told.calls[label] == (-1, "EBUSY"), label
+        assert report.calls[label] == (-1, "EBUSY"), label
     # The kept train did not notice.
-    kept = [pulse for pulse in pulses(pins, "tx", active=0) if pulse[0] > told.marks["train"]][: told.numbers("kept_pulses")[0][0]]
+    kept = [pulse for pulse in pulses(pins, "tx", active=0) if pulse[0] > report.marks["train"]][: report.numbers("kept_pulses")[0][0]]
     assert len(kept) > 1 and {later - tick for (tick, _), (later, _) in zip(kept, kept[1:])} == {25_000}
     assert {width for _, width in kept} == {500}
 
 
 def test_pins(ptp):
     """Each has its one function; without it what needs the pin is busy."""
-    told, _, _ = ptp("pins")
-    pins = [line[1:] for line in told.lines if line[0] == "pin"]
+    report, _, _ = ptp("pins")
+    pins = [line[1:] for line in report.lines if line[0] == "pin"]
     extts, perout = "1", "2"
     assert pins == [*([str(k), extts, str(k), f"in{k}"] for k in range(4)), ["4", extts, "4", "rx"], ["5", perout, "0", "tx"]]
-    told.fine("same", "no_input", "input", "extts", "no_output", "output")
+    report.fine("same", "no_input", "input", "extts", "no_output", "output")
     for label in ("another_channel", "input_as_output", "output_as_input"):
-        assert told.calls[label] == (-1, "EOPNOTSUPP"), label
-    assert told.calls["extts_without_pin"] == told.calls["perout_without_pin"] == (-1, "EBUSY")
+        assert report.calls[label] == (-1, "EOPNOTSUPP"), label
+    assert report.calls["extts_without_pin"] == report.calls["perout_without_pin"] == (-1, "EBUSY")
 
 
 def test_a_pps_source_has_the_times_of_the_edges(ptp):
     """To the nanosecond those that the device gives in the host's clock; none when it is off."""
     steps = "".join(f"after ready edge\n+{5000 + 77 * k} aux0 1\n+{9000 + k} aux0 0\n" for k in range(3))
-    told, _, _ = ptp("pps", f"{steps}after ready off\n+5000 aux0 1\n")
-    told.fine("on", "off", "fetch")
-    seen = told.numbers("pps")
+    report, _, _ = ptp("pps", f"{steps}after ready off\n+5000 aux0 1\n")
+    report.fine("on", "off", "fetch")
+    seen = report.numbers("pps")
     assert [sequence for sequence, _, _ in seen] == [1, 2, 3, 3]
     assert all(source == device for _, source, device in seen[:3]) and len({source for _, source, _ in seen}) == 3
     assert seen[3][1] == seen[2][1] < seen[3][2]
@@ -340,21 +340,21 @@ def test_a_pps_source_has_the_times_of_the_edges(ptp):
 
 def test_output_outlives_its_program(ptp):
     """As PTP has it: it goes on until somebody ends it."""
-    told, pins, _ = ptp("close", "after ready go\n" + beat(30))
-    told.fine("perout", "off")
-    (train,) = told.trains()
-    check_output(told, pins, 500_000 // 2 // NS_PER_TICK)
-    check_train(train, told.offset(0, 1 << 62), 500_000)
-    assert sum(tick > told.marks["closed"] for tick, _, _ in train) > 5 and train[-1][0] < told.marks["is_off"]
+    report, pins, _ = ptp("close", "after ready go\n" + beat(30))
+    report.fine("perout", "off")
+    (train,) = report.trains()
+    check_output(report, pins, 500_000 // 2 // NS_PER_TICK)
+    check_train(train, report.offset(0, 1 << 62), 500_000)
+    assert sum(tick > report.marks["closed"] for tick, _, _ in train) > 5 and train[-1][0] < report.marks["is_off"]
 
 
 def test_the_end_of_output(ptp):
     """The line is 1 again: no edge of its own while a pulse is on the line, else one. The tty's byte waits for it."""
-    told, pins, _ = ptp("end")
-    told.fine("on0", "off0", "on1", "off1")
-    moved, marks, width = changes(pins, "tx"), told.marks, 8_000_000 // NS_PER_TICK
+    report, pins, _ = ptp("end")
+    report.fine("on0", "off0", "on1", "off1")
+    moved, marks, width = changes(pins, "tx"), report.marks, 8_000_000 // NS_PER_TICK
     since = 0
-    for k, train in enumerate(told.trains()):
+    for k, train in enumerate(report.trains()):
         seen = [edge for edge in moved if since < edge[0] < marks[f"left{k}"]]
         since = marks[f"left{k}"]
         ups = [edge for tick, _, _ in train for edge in ((tick, 1), (tick + width, 0))]
@@ -367,12 +367,12 @@ def test_the_end_of_output(ptp):
 
 
 def test_clock_and_output_go_on_after_a_reset(ptp):
-    """Ticks begin anew, the clock does not."""
-    told, pins, text = ptp("restart", "after ready go\n" + beat(3) + "+200000 core_rst 1\n+200100 core_rst 0\n" + beat(30, 250_000))
-    told.fine("set", "perout", "off")
-    reset = [n for n, event in enumerate(told.events) if event.kind == RESTARTED]
+    """Ticks start again, the clock does not."""
+    report, pins, text = ptp("restart", "after ready go\n" + beat(3) + "+200000 core_rst 1\n+200100 core_rst 0\n" + beat(30, 250_000))
+    report.fine("set", "perout", "off")
+    reset = [n for n, event in enumerate(report.events) if event.kind == RESTARTED]
     assert len(reset) == 1
-    later = [event for event in told.events[reset[0] + 1 :] if event.kind in (EDGE, TX)]
+    later = [event for event in report.events[reset[0] + 1 :] if event.kind in (EDGE, TX)]
     offsets = {event.ns - event.tick * NS_PER_TICK for event in later}
     assert len(offsets) == 1
     train = [(event.tick, event.ns, event.data) for event in later if event.kind == TX]
@@ -383,8 +383,8 @@ def test_clock_and_output_go_on_after_a_reset(ptp):
     assert {width for _, width in ups} == {25_000} and len(ups) >= len(train) - 1
     assert {later - tick for (tick, _), (later, _) in zip(ups, ups[1:])} == {50_000}
     # By the host's clock meanwhile, which is read twice: some microseconds.
-    (before,), (after,) = told.numbers("mono")
-    passed = told.clock("after") - told.clock("before")
+    (before,), (after,) = report.numbers("mono")
+    passed = report.clock("after") - report.clock("before")
     assert abs(passed - (after - before)) < 2_000_000
     assert "the board was reset" in text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is kept of runs: a run goes the same way each time, any other input makes it another one, and it is judged anew."""
+"""What is kept of runs: a run goes the same way each time, any other input makes it another one, and it is judged again."""
 
 import pytest
 
@@ -105,7 +105,7 @@ def test_the_same_run_is_not_simulated_again(machine, simulator, monkeypatch):
     assert simulator.calls == 2
 
 
-def test_it_is_judged_anew(machine, simulator):
+def test_it_is_judged_again(machine, simulator):
     """What is kept is what happened, not that it was good."""
     simulator.does(CONSOLE.replace(f"{linux_rig.EXIT}0", f"{linux_rig.EXIT}3").replace("mine", "[    1.000000] BUG: of a driver"))
     machine.run("false", status=3, complaints=True)
@@ -192,6 +192,6 @@ def test_a_run_that_leaves_a_state_is_not_kept(machine, simulator, tmp_path):
     assert simulator.calls == 2
 
 
-def test_the_simulator_is_told_to_mark_and_record(simulator, tmp_path):
+def test_arguments_of_the_simulator(simulator, tmp_path):
     made = simulate([simulator.program], tmp_path, ["some"])
     assert (made.pins, made.stats, made.console, made.refused, made.unfinished, made.kept) == ("0 tx 1\n", STATS, CONSOLE, "", "", False)

@@ -7,7 +7,7 @@ import pytest
 
 from sim.guest.pins import changes, pulses, sampled_edges
 from sim.linux import test_ptp
-from sim.linux.test_chardev import EDGE, RECEIVER, RX, TRAIN_DONE, TX, Told
+from sim.linux.test_chardev import EDGE, RECEIVER, RX, TRAIN_DONE, TX, Report
 
 SAMPLES, NS_PER_TICK, HZ = 2, 10, 100_000_000
 INPUTS = ("aux0", "aux1", "aux2", "aux3", "rx")
@@ -25,7 +25,7 @@ def chardev(guest):
 
     def run(case, stimulus=""):
         result = guest.run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000)
-        return Told(result.lines), result.pins
+        return Report(result.lines), result.pins
 
     return run
 
@@ -36,7 +36,7 @@ def ptp(guest):
 
     def run(case, stimulus=""):
         result = guest.run_program("ptp", [case], stimulus=stimulus)
-        return test_ptp.Told(result.lines), result.pins
+        return test_ptp.Report(result.lines), result.pins
 
     return run
 
@@ -47,16 +47,16 @@ def edges_of(tick, data):
 
 
 def test_what_there_is(chardev):
-    told, _ = chardev("info")
-    _, _, num, den, _, samples, inputs, *_ = told.one("info")
+    report, _ = chardev("info")
+    _, _, num, den, _, samples, inputs, *_ = report.one("info")
     assert (num, den, samples, inputs) == (HZ, 1, SAMPLES, 4)
-    offsets = [(before - tick * NS_PER_TICK, after - tick * NS_PER_TICK) for tick, before, after, *_ in told.all("time")]
+    offsets = [(before - tick * NS_PER_TICK, after - tick * NS_PER_TICK) for tick, before, after, *_ in report.all("time")]
     assert max(low for low, _ in offsets) <= min(high for _, high in offsets)
 
 
 def test_edges_have_the_ticks_of_the_pins(chardev):
     """In either half of a cycle, both in one, and of two inputs in one cycle."""
-    told, pins = chardev(
+    report, pins = chardev(
         "edges",
         """
         after ready edges
@@ -73,7 +73,7 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
         +2000 aux0 0
     """,
     )
-    events = told.events()
+    events = report.events()
     # Asked for are both edges of input 0, rises of input 1; the second time rises of input 0.
     wanted = [edge for edge in sampled_edges(pins, INPUTS) if edge[2] or edge[1] == 0][:-1]
     assert [edge for event in events for edge in sorted(edges_of(event[2], event[4]))] == wanted and len(wanted) == 8
@@ -87,31 +87,31 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
 def test_bytes_have_the_tick_of_their_start_edge(chardev, first):
     frame = [0, 1, 0, 1, 0, 0, 1, 0, 1, 1]  # start, eight bits, stop
     steps = "".join(f"+{first + k * 10417} rx {level}\n" for k, level in enumerate(frame))  # 9600 baud
-    told, pins = chardev("bytes", "after ready bytes\n" + steps)
-    edges = [edge for event in told.events() if event[0] == EDGE for edge in edges_of(event[2], event[4])]
+    report, pins = chardev("bytes", "after ready bytes\n" + steps)
+    edges = [edge for event in report.events() if event[0] == EDGE for edge in edges_of(event[2], event[4])]
     assert edges == [(tick, INPUTS.index("rx"), level) for tick, _, level in sampled_edges(pins, ["rx"])] and len(edges) == 8
-    received = [(event[1], event[2], event[4], event[5] & 0xFF) for event in told.events() if event[0] == RX]
+    received = [(event[1], event[2], event[4], event[5] & 0xFF) for event in report.events() if event[0] == RX]
     assert received == [(RECEIVER, edges[0][0], sum(level << i for i, level in enumerate(frame[1:9])), 0)]
 
 
 def test_launches_happen_at_their_ticks(chardev):
-    told, pins = chardev("launch")
-    start, (_, baud, period) = told.one("start")[0], told.one("profile")
+    report, pins = chardev("launch")
+    start, (_, baud, period) = report.one("start")[0], report.one("profile")
     assert baud == 115_200 and period == round(Fraction(HZ * 256, baud))
     frame = [start + k * period // 256 for k in range(10)]  # 0x55 changes at every bit
     ends = [*frame, start + 100_000, start + 101_234, start + 200_000, start + 200_000 + 12 * period // 256]
     assert changes(pins, "tx") == [(tick, k % 2) for k, tick in enumerate(ends)]
-    assert [event[2] for event in told.events() if event[0] == TX] == [start, start + 100_000, start + 200_000]
+    assert [event[2] for event in report.events() if event[0] == TX] == [start, start + 100_000, start + 200_000]
 
 
 def test_a_train_is_exact(chardev):
     """A period of 25000/29 ticks, then another: at even and odd ticks."""
-    told, pins = chardev("train")
-    start, period = told.one("start")[0], Fraction(25_000, 29)
+    report, pins = chardev("train")
+    start, period = report.one("start")[0], Fraction(25_000, 29)
     ticks = [int(start + k * period) for k in range(20)]
     ticks += [ticks[19] + 1077 + k * 1000 for k in range(20)]
     assert pulses(pins, "tx", active=0)[:40] == [(tick, 100) for tick in ticks] and {tick % SAMPLES for tick in ticks} == {0, 1}
-    events = told.events(until=["result", "adjust-stopped"])
+    events = report.events(until=["result", "adjust-stopped"])
     assert [(event[2], event[4]) for event in events if event[0] == TX] == [(tick, k) for k, tick in enumerate(ticks)]
     assert [event[4] for event in events if event[0] == TRAIN_DONE] == [40]
 
@@ -125,11 +125,11 @@ def test_stamps_of_the_ptp_clock_are_the_pins(ptp):
         if pin != "aux3"
     )
     steps += "+8001 aux2 1\n+8002 aux2 0\n"
-    told, pins = ptp("stamps", f"after ready edges\n{steps}after ready again\n{steps}")
+    report, pins = ptp("stamps", f"after ready edges\n{steps}after ready again\n{steps}")
     edges = sampled_edges(pins, INPUTS)
-    found = [edge for event in told.events for edge in sorted(edges_of(event.tick, event.data))]
+    found = [edge for event in report.events for edge in sorted(edges_of(event.tick, event.data))]
     assert sorted(found) == edges and {tick % SAMPLES for tick, _, _ in edges} == {0, 1}
-    offsets = {event.ns - event.tick * NS_PER_TICK for event in told.events}
+    offsets = {event.ns - event.tick * NS_PER_TICK for event in report.events}
     assert len(offsets) == 1
     offset, half = offsets.pop(), len(edges) // 2
     wanted = [{0: (1,), 1: (0,), 2: (0, 1), 4: (1,)}, {1: (1,), 2: (0, 1), 4: (1,)}]
@@ -138,7 +138,7 @@ def test_stamps_of_the_ptp_clock_are_the_pins(ptp):
         for part, levels in zip((edges[:half], edges[half:]), wanted)
     ]
     stamps = [[]]
-    for line in told.lines:
+    for line in report.lines:
         if line[0] == "stamp":
             stamps[-1].append((int(line[1]), int(line[2])))
         elif line[0] == "stamps_end":
@@ -148,13 +148,13 @@ def test_stamps_of_the_ptp_clock_are_the_pins(ptp):
 
 def test_output_of_the_ptp_clock(ptp):
     """PEROUT: the exact period, by phase at nominal rate and by start at another, at even and odd ticks."""
-    told, pins = ptp("phase", "after ready go\n" + test_ptp.beat(50))
-    told.fine("phase", "start", "faster", "off")
-    by_phase, by_start = told.trains()
-    test_ptp.check_output(told, pins, 400_000 // 2 // NS_PER_TICK, 500_000 // 2 // NS_PER_TICK)
+    report, pins = ptp("phase", "after ready go\n" + test_ptp.beat(50))
+    report.fine("phase", "start", "faster", "off")
+    by_phase, by_start = report.trains()
+    test_ptp.check_output(report, pins, 400_000 // 2 // NS_PER_TICK, 500_000 // 2 // NS_PER_TICK)
     times = [ns for _, ns, _ in by_phase]
     assert len(times) > 8 and times == [times[0] + 400_000 * k for k in range(len(times))] and (times[0] - 2500) % 400_000 < NS_PER_TICK
-    start, exact = told.numbers("start")[0][0], Fraction(500_000, NS_PER_TICK) / (1 + Fraction(100, 10**6))
+    start, exact = report.numbers("start")[0][0], Fraction(500_000, NS_PER_TICK) / (1 + Fraction(100, 10**6))
     ticks = [tick for tick, _, _ in by_start]
     assert len(ticks) > 8 and test_ptp.on_lattice(ticks, exact) and {tick % SAMPLES for tick in ticks} == {0, 1}
     assert all(abs(ns - start - number * 500_000) <= NS_PER_TICK for _, ns, number in by_start)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/ttyPULSE0 on the simulated SoC: what its programs were told, against what the pins did, to the tick."""
+"""/dev/ttyPULSE0 on the simulated SoC: what its programs saw, against what the pins did, to the tick."""
 
 import errno
 from math import floor
@@ -46,7 +46,7 @@ class Tty:
 
     def __init__(self, run, hz=HZ, late=10, steady=True, settle=()):
         # late: ticks after which a program surely knows what happened; steady: the machine is never too busy to send on in time
-        # settle: steps after which the board knows what the tty was told
+        # settle: steps after which the board has the tty's settings
         self.run, self.hz, self.ms, self.late, self.steady, self.settle = run, hz, hz // 1000, late * hz // 1000, steady, settle
 
     def __call__(self, machine, *steps, shell=(), **options):
@@ -431,7 +431,7 @@ def test_sendbreak_while_output_is_stopped(tty, cpu):
 
 @one
 def test_sendbreak_with_rs485(tty, cpu):
-    # The driver is on before the break, and stays on after it, for as long as it was told.
+    # The driver is on before the break, and stays on after it, for the configured time.
     run = tty(cpu, f"rs485={ENABLED | ON_SEND},1,1", "break=1", "sleep=10000")
     fell, rose = only_pulse(run.wave("tx"))
     assert rose - fell == 100 * tty.ms
@@ -636,7 +636,7 @@ carrier() { echo carrier $(cut -d' ' -f40,41 ${status}stat) $(grep ^voluntary ${
 
 @one
 def test_few_bytes_take_the_thread_of_the_port(tty, cpu):
-    """Its priority is that of a threaded interrupt. An ignored break wakes nobody; many bytes at a time take a worker."""
+    """Its priority is that of a threaded interrupt. An ignored break wakes no program; many bytes at a time take a worker."""
     slow, fast = profile(9600), profile(1_000_000)
     few = [entry for n in range(3) for entry in row(20_000 + n * 300_000, b"\x55", slow)]
     bit = HZ // 9600
@@ -655,9 +655,9 @@ def test_few_bytes_take_the_thread_of_the_port(tty, cpu):
         stimulus=[*after("few", few), *broken, *after("many", row(20_000, many, fast))],
     )
     assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [b"\x55" * 3, b"\x55", many]
-    told = [[int(word) for word in line] for line in run.lines("carrier")]
-    assert {tuple(line[:2]) for line in told} == {(50, 1)}  # SCHED_FIFO
-    slept = [line[2] for line in told]
+    rows = [[int(word) for word in line] for line in run.lines("carrier")]
+    assert {tuple(line[:2]) for line in rows} == {(50, 1)}  # SCHED_FIFO
+    slept = [line[2] for line in rows]
     assert [after - before for before, after in zip(slept, slept[1:])][:2] == [3, 1] and slept[3] - slept[2] <= 1
 
 
@@ -692,7 +692,7 @@ def test_triggers_are_checked(tty, cpu):
 
 
 @one
-def test_lone_byte_is_told_after_four_frames(tty, cpu):
+def test_lone_byte_is_reported_after_four_frames(tty, cpu):
     form = profile(9600)
     run = tty(cpu, "set=9600,8N1", "say=go", "read=1,500", stimulus=after("go", row(2000, b"k", form)))
     assert run.read() == b"k"
@@ -718,7 +718,7 @@ def test_pieces_of_a_modbus_frame(linux, how):
 
 @each_cpu
 def test_driver_goes_while_in_use(tty, cpu):
-    # A reader, a blocked tcdrain() and one who comes back: all are told, and the next driver works.
+    # A reader, a blocked tcdrain() and one that opens it again: all get an error, and the next driver works.
     driver = "/sys/bus/platform/drivers/litepulse"
     run = tty(
         cpu,

@@ -104,7 +104,7 @@ class Run:
     errors: str
 
     @property
-    def said(self):
+    def texts(self):
         """The texts alone, empty lines left out."""
         return [text for _, text in self.lines if text]
 

@@ -67,10 +67,10 @@ def test_boots(tmp_path, image):
     """From reset into supervisor mode, with device tree and initrd where the one says that the other is, in a known time."""
     run = board_rig.run(tmp_path, board_rig.in_flash(image))
     size = len(image) - HEADER.size
-    started = run.said.index("boot: starting")
+    started = run.texts.index("boot: starting")
     assert (run.status, run.errors) == (0, "")
-    assert run.said[: started + 1] == ["boot: SDRAM 32 MB", f"boot: copying {size} bytes", "boot: starting"]
-    found = dict(line.split() for line in run.said[started + 1 : -1])
+    assert run.texts[: started + 1] == ["boot: SDRAM 32 MB", f"boot: copying {size} bytes", "boot: starting"]
+    found = dict(line.split() for line in run.texts[started + 1 : -1])
     sum_of = 0
     for byte in INITRD:
         sum_of = (sum_of * 31 + byte) % 2**32
@@ -84,7 +84,7 @@ def test_boots(tmp_path, image):
         "sum": sum_of,
         "later": 1,
     }
-    assert run.said[-1] == "stops here"
+    assert run.texts[-1] == "stops here"
 
 
 def cycles_per_byte(folder, description, sizes):
@@ -93,7 +93,7 @@ def cycles_per_byte(folder, description, sizes):
     for size in sizes:
         data = bytes(n * 7 % 253 for n in range(size))
         run = board_rig.run(folder, board_rig.in_flash(boot.pack(description, RAM, [(RAM, data)])), until="starting\r", cycles=8_000_000)
-        assert run.status == 0 and run.said[1:] == [f"boot: copying {size} bytes", "boot: starting"]
+        assert run.status == 0 and run.texts[1:] == [f"boot: copying {size} bytes", "boot: starting"]
         took.append(run.cycle("boot: starting") - run.cycle("boot: copying"))
     return (took[1] - took[0]) / (sizes[1] - sizes[0])
 
@@ -101,8 +101,8 @@ def cycles_per_byte(folder, description, sizes):
 def test_speed(tmp_path, description):
     """What docs/linux-soc.md says of the time a boot takes, give or take what another compiler makes of the loops."""
     measured = cycles_per_byte(tmp_path, description, (20_000, 60_000))
-    (said,) = re.findall(r"(\d+) cycles for each byte", (HERE.parent.parent / "docs" / "linux-soc.md").read_text())
-    assert abs(measured - int(said)) <= 4
+    (stated,) = re.findall(r"(\d+) cycles for each byte", (HERE.parent.parent / "docs" / "linux-soc.md").read_text())
+    assert abs(measured - int(stated)) <= 4
 
 
 def damage(image, at, mask=0x10):
@@ -122,9 +122,9 @@ def refused(folder, contents, after=(), **more):
     """The line that the ROM ends with, having said `after` beside its first; nothing follows it for a long time."""
     run = board_rig.run(folder, contents, cycles=2_500_000, **more)
     assert (run.status, run.errors) == (1, "")
-    assert run.said[0] == "boot: SDRAM 32 MB" and run.said[1:-1] == list(after)
-    assert run.said[-1].endswith(AGAIN)
-    return run.said[-1].removesuffix(AGAIN)
+    assert run.texts[0] == "boot: SDRAM 32 MB" and run.texts[1:-1] == list(after)
+    assert run.texts[-1].endswith(AGAIN)
+    return run.texts[-1].removesuffix(AGAIN)
 
 
 @pytest.mark.parametrize("contents", [None, "zeros"])
@@ -133,10 +133,10 @@ def test_no_image(tmp_path, contents):
 
 
 def test_key(tmp_path):
-    """Who comes late sees the line by a key: all begins anew, which it does not without."""
+    """Who comes late sees the line by a key: everything starts again, which it does not without."""
     run = board_rig.run(tmp_path, cycles=5_000_000, key=2_500_000)
     line = "boot: no boot image in the flash at 0x00400000" + MAKE_ONE + AGAIN
-    assert run.said == ["boot: SDRAM 32 MB", line] * 2
+    assert run.texts == ["boot: SDRAM 32 MB", line] * 2
     assert [cycle > 2_500_000 for cycle, text in run.lines if text] == [False, False, True, True]
 
 

@@ -106,10 +106,10 @@ def test_image_is_for_one_bitstream(description):
         "import logging; logging.disable(50); from litex_soc import board, boot; "
         "soc = board.make_soc(board.choose('ulx3s', variant='linux'))[0]; soc.finalize(); print(boot.machine_id(soc.description()))"
     )
-    told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     own, other = rom("ulx3s", None, "linux"), rom("ulx3s", None, "linux", None, "none")
     assert own == rom("ulx3s", "45f", "linux", 2) and len(own[0]) <= boot.ROM_SIZE
-    assert own[1] == boot.machine_id(description) == int(told) != other[1] and own[0] != other[0]
+    assert own[1] == boot.machine_id(description) == int(printed) != other[1] and own[0] != other[0]
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ def test_image_is_written(description, tmp_path, monkeypatch, capfd):
     for data, more, complaint in (
         (b"", {}, f"{path}: it is no boot image; python -m litex_soc.boot_image makes one"),
         (b"#!/bin/sh" * 50, {}, f"{path}: it is no boot image; python -m litex_soc.boot_image makes one"),
-        (good[:-1], {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
-        (good[:-1] + b"!", {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
-        (good[:20] + b"!" + good[21:], {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
+        (good[:-1], {}, f"{path}: it is damaged: make a new one by python -m litex_soc.boot_image"),
+        (good[:-1] + b"!", {}, f"{path}: it is damaged: make a new one by python -m litex_soc.boot_image"),
+        (good[:20] + b"!" + good[21:], {}, f"{path}: it is damaged: make a new one by python -m litex_soc.boot_image"),
         (large, {}, f"{path} has {len(large)} bytes, too many for the flash of ULX3S: {ROOM} behind the bitstream"),
         (
             None,

@@ -140,16 +140,16 @@ def test_dtc_is_heard():
 
 
 @pytest.mark.parametrize(
-    "arguments, status, said",
+    "arguments, status, message",
     [
         (["--cpu", "z80"], 2, "no CPU 'z80' for Linux; there is vexriscv, mor1kx\n"),
         (["--board", "icebreaker"], 2, "no variant linux on iCEBreaker; there is uartbone\n"),
         (["--board", "ulx3s", "--variant", "uartbone"], 2, "variant uartbone runs no Linux\n"),
     ],
 )
-def test_command_refuses(arguments, status, said, capsys):
+def test_command_refuses(arguments, status, message, capsys):
     assert device_tree.main(arguments) == status
-    assert capsys.readouterr() == ("", said)
+    assert capsys.readouterr() == ("", message)
 
 
 def test_command():
@@ -190,8 +190,8 @@ def schema(tmp_path_factory):
 def validate(schema, text, tmp_path):
     """What dt-validate says of a tree."""
     (tmp_path / "tree.dtb").write_bytes(device_tree.blob(text))
-    said = schema_tool("dt-validate", "-l", "litepulse", "-s", schema, tmp_path / "tree.dtb", cwd=tmp_path)
-    return [line for line in said.splitlines() if "litepulse" in line]
+    output = schema_tool("dt-validate", "-l", "litepulse", "-s", schema, tmp_path / "tree.dtb", cwd=tmp_path)
+    return [line for line in output.splitlines() if "litepulse" in line]
 
 
 def test_binding_accepts(schema, simulated, ulx3s, tmp_path):

@@ -36,18 +36,18 @@ def c_addresses(soc):
 def test_addresses(soc, ulx3s):
     """They are those of LiteX' own header; the high word of a pair comes first."""
     for made in (soc, ulx3s[0]):
-        told = c_addresses(made)
+        addresses = c_addresses(made)
         found = firmware.addresses(made.description(), 0x4000_0000, 0x41BF_0000, shutdown_resets=True)
         assert found == {
             "KERNEL": 0x4000_0000,
             "DEVICE_TREE": 0x41BF_0000,
             "SHUTDOWN_RESETS": 1,
-            "CONTROLLER_RESET": told["CTRL_RESET"],
-            "TIMER_LATCH": told["CPU_TIMER_LATCH"],
-            "TIMER_TIME_HIGH": told["CPU_TIMER_TIME"],
-            "TIMER_TIME_LOW": told["CPU_TIMER_TIME"] + 4,
-            "TIMER_COMPARE_HIGH": told["CPU_TIMER_TIME_CMP"],
-            "TIMER_COMPARE_LOW": told["CPU_TIMER_TIME_CMP"] + 4,
+            "CONTROLLER_RESET": addresses["CTRL_RESET"],
+            "TIMER_LATCH": addresses["CPU_TIMER_LATCH"],
+            "TIMER_TIME_HIGH": addresses["CPU_TIMER_TIME"],
+            "TIMER_TIME_LOW": addresses["CPU_TIMER_TIME"] + 4,
+            "TIMER_COMPARE_HIGH": addresses["CPU_TIMER_TIME_CMP"],
+            "TIMER_COMPARE_LOW": addresses["CPU_TIMER_TIME_CMP"] + 4,
         }
 
 

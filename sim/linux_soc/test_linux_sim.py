@@ -48,7 +48,7 @@ def started(machine, tmp_path_factory):
     return folder, bare_rig.boot_arguments(machine, program, folder)
 
 
-def said(run):
+def printed(run):
     """{word: [numbers]} of the console's lines; events apart, as [(tick, kind and source, data)]."""
     lines = [line.split() for line in run.console.splitlines()]
     numbers = {line[0]: [int(word, 16) for word in line[1:]] for line in lines if len(line) == 3}
@@ -90,7 +90,7 @@ def test_the_machine(machine, started, tmp_path):
     )
     assert (run.status, run.errors, run.stats["reason"], run.stats["stimulus_left"]) == (0, "", "reset", 0), run
     assert run.console.replace("\r", "").endswith("type> Ifmmp\nbye\n")
-    numbers, events = said(run)
+    numbers, events = printed(run)
     assert numbers["magic"][0] == 0x4C504C53 and numbers["clock"] == [linux_sim.PULSE_HZ, 1]
     assert numbers["dtb"] == [0xEDFE0DD0 if machine.cpu == "vexriscv" else 0xD00DFEED, machine.layout.device_tree]
 
@@ -213,7 +213,7 @@ def test_a_bus(vexriscv, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, message",
     [
         ([], "give either --rom or --restore (--help lists the options)"),
         (["--rom", "x", "--restore", "y"], "give either --rom or --restore (--help lists the options)"),
@@ -249,18 +249,18 @@ def test_a_bus(vexriscv, tmp_path):
         (["--rom", "rom", "--frequency", "1"], "--frequency: no such option (--help lists them)"),
     ],
 )
-def test_refuses(vexriscv, arguments, said, tmp_path):
+def test_refuses(vexriscv, arguments, message, tmp_path):
     """One line, status 2."""
     for name, size in (("rom", 4), ("big", 10_000), ("huge", 5_000_000)):
         (tmp_path / name).write_bytes(bytes(size))
     result = subprocess.run(
         [vexriscv.program, *arguments], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=60
     )
-    assert (result.returncode, result.stderr) == (2, f"litepulse-linux-sim: {said}\n") and not list(tmp_path.glob("*.part"))
+    assert (result.returncode, result.stderr) == (2, f"litepulse-linux-sim: {message}\n") and not list(tmp_path.glob("*.part"))
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, message",
     [
         ("5 rx 2\n", "1: expected `tick pin level`, level 0 or 1, or `after TEXT`"),
         ("5 rx\n", "1: expected `tick pin level`, level 0 or 1, or `after TEXT`"),
@@ -272,7 +272,7 @@ def test_refuses(vexriscv, arguments, said, tmp_path):
         ("5 rx 0\n", "1: rx is wired to tx"),
     ],
 )
-def test_refuses_a_stimulus(vexriscv, text, said, tmp_path):
+def test_refuses_a_stimulus(vexriscv, text, message, tmp_path):
     (tmp_path / "rom").write_bytes(bytes(4))
     (tmp_path / "s").write_text(text)
     result = subprocess.run(
@@ -284,7 +284,7 @@ def test_refuses_a_stimulus(vexriscv, text, said, tmp_path):
         check=False,
         timeout=60,
     )
-    assert (result.returncode, result.stderr) == (2, f"litepulse-linux-sim: s:{said}\n")
+    assert (result.returncode, result.stderr) == (2, f"litepulse-linux-sim: s:{message}\n")
 
 
 def test_snapshots_it_refuses(vexriscv, tmp_path):
@@ -344,9 +344,9 @@ def test_console(vexriscv, tmp_path):
 
 def test_help_lists_every_option(vexriscv):
     """What it takes is what --help and docs/linux-soc.md tell."""
-    told = subprocess.run([vexriscv.program, "--help"], capture_output=True, text=True, check=True).stdout
+    usage = subprocess.run([vexriscv.program, "--help"], capture_output=True, text=True, check=True).stdout
     source = (ROOT / "litex_soc" / "sim" / "linux_main.cpp").read_text()
     options = set(re.findall(r'a\.is\("(--[a-z-]+)"\)', source)) - {"--help"}
-    assert len(options) > 10 and options == set(re.findall(r"(?m)^  (--[a-z-]+)", told))
+    assert len(options) > 10 and options == set(re.findall(r"(?m)^  (--[a-z-]+)", usage))
     page = (ROOT / "docs" / "linux-soc.md").read_text()
     assert all(f"`{option}" in page for option in options)

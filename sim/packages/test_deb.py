@@ -165,9 +165,9 @@ def test_built_installed_and_removed(machine, release, tmp_path):
     """In a layer of its own each: one builds, the other has never seen anything but the packages."""
     made = built_in(machine, tmp_path)
     assert tuple(sorted(made)) == PACKAGES
-    said = machine.do("sh", "-c", "lintian --allow-root --no-tag-display-limit --fail-on none /build/*.changes")
-    tags = re.findall(r"^([EW]): \S+(?: \w+)?: ([\w-]+)(.*)$", said, re.M)
-    assert not [tag for tag in tags if tag[1] not in ACCEPTED], said
+    output = machine.do("sh", "-c", "lintian --allow-root --no-tag-display-limit --fail-on none /build/*.changes")
+    tags = re.findall(r"^([EW]): \S+(?: \w+)?: ([\w-]+)(.*)$", output, re.M)
+    assert not [tag for tag in tags if tag[1] not in ACCEPTED], output
 
     user = machines.layer(release, tmp_path / "machine" / "user")
     user.install("dkms", "linux-headers-amd64", "gcc", "libc6-dev", "man-db", "mandoc", "systemd", "udev")

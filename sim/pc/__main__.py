@@ -83,7 +83,7 @@ def programs(guest):
     }
 
 
-def told(boards, wires):
+def descriptions(boards, wires):
     """(what devices there are, how the simulated boards are wired), a line each for a shell's echo."""
     wiring = [f"{wire.replace(':', ' is wired to ')}".replace("tx", "TX", 1).replace("rx", "RX") for wire in wires]
     if boards == 2:
@@ -95,7 +95,7 @@ def interact(guest, files, hz, boards, wires):
     """Carries the guest's console to this terminal until one of both ends."""
     command, more = guest.attaching(boards)
     loads, can = guest.with_can(*CAN_UTILS)
-    devices, wiring = told(boards, wires)
+    devices, wiring = descriptions(boards, wires)
     ports = "".join(f"await /dev/ttyUSB{number}\n" for number in range(boards))
     lin = "".join(f"await /sys/class/net/lin{number}\n" for number in range(boards))
     console = SHELL.format(boards=devices, wiring=wiring, baud=hz // LIN_BIT_MIN, settings=SETTINGS)

@@ -108,11 +108,11 @@ class Board:
             start_new_session=True,
             preexec_fn=dies_with_us(signal.SIGKILL),
         )
-        self.pins, self.stats, self.said, self.uart = [], {}, "", None
+        self.pins, self.stats, self.printed, self.uart = [], {}, "", None
         self.port = tcp_of(self.process)
         if self.port is None:
             self.end()
-            raise GuestError(f"the simulated SoC does not start: {self.said}")
+            raise GuestError(f"the simulated SoC does not start: {self.printed}")
         if uart:
             try:
                 self.uart = Uart(link, hz, uart)
@@ -151,10 +151,10 @@ class Board:
         self.process.stdin.close()
         self.process.stdout.close()
         self.errors.seek(0)
-        self.said = self.errors.read().decode(errors="replace").strip()
+        self.printed = self.errors.read().decode(errors="replace").strip()
         self.errors.close()
         if self.process.returncode == 0:
-            self.stats = json.loads(self.said.splitlines()[-1])
+            self.stats = json.loads(self.printed.splitlines()[-1])
             self.pins = self.recorded() if self.vcd else []
         self.folder.cleanup()
 

@@ -35,10 +35,10 @@ RUN_SECONDS = 300
 STEADY_NS, ATTEMPTS = 10_000_000, 4  # a case at whose end the board's time is further off gives no figures
 
 
-def spoken(said):
+def spoken(lines):
     """[{word: [[number, ...], ...]}, ...] of a console, for each case; the first is what was before them."""
     out = [{}]
-    for word, *numbers in (line.split() for line in said):
+    for word, *numbers in (line.split() for line in lines):
         if word == "case":
             out.append({})
         elif all(number.lstrip("-").isdigit() for number in numbers):
@@ -55,7 +55,7 @@ class Bench:
         self.program = self.guest.guest_program(PROGRAM)
 
     def run(self, *cases, before=(), when=None, **board):
-        """[{word: [[number, ...], ...]}, ...] of what each of these cases said; the first one of it is that of `before`, cases that run
+        """[{word: [[number, ...], ...]}, ...] of what each of these cases printed; the first one of it is that of `before`, cases that run
         without the driver, if there are any. when: of sim.pc.rig."""
         attach, files = self.guest.attaching()
         script = "\n".join(
@@ -64,24 +64,24 @@ class Bench:
         files, boards = {**files, PROGRAM: self.program}, [{"record": False, "bus_divider": 1, **board}]
         attempts = ATTEMPTS if self.steady else 1
         while True:
-            said = spoken(self.guest.run(script, files, boards=boards, when=when, seconds=RUN_SECONDS).lines)
-            off = max(abs(case["took"][0][5]) for case in said if "took" in case)
+            figures = spoken(self.guest.run(script, files, boards=boards, when=when, seconds=RUN_SECONDS).lines)
+            off = max(abs(case["took"][0][5]) for case in figures if "took" in case)
             attempts -= 1
             if off <= STEADY_NS or not attempts:
                 break
         check(off <= STEADY_NS or not self.steady, f"this machine is too busy: the board's time is {off / 1e6:.0f} ms off at the end")
-        return said if before else said[1:]
+        return figures if before else figures[1:]
 
     def events(self, gap, baud=None, late=0, seconds=EVENT_SECONDS, turns=EVENT_TURNS):
         """[{"made", "got", "lost", "seconds", "behind" (ns), and as cost()}, ...] of edges every `gap` ticks, one for each turn."""
         count = int(seconds * HZ / gap) // 10 * 10
         out = []
-        for said in self.run(*[f"events {gap} {count}"] * turns, wires=["tx:aux0"], baud=baud, late=late):
-            got, ns, wrong, lost_board, lost_host = said["got"][0]
+        for figures in self.run(*[f"events {gap} {count}"] * turns, wires=["tx:aux0"], baud=baud, late=late):
+            got, ns, wrong, lost_board, lost_host = figures["got"][0]
             lost = lost_board + lost_host
             check(not wrong, f"{wrong} events were at wrong ticks, one every {gap} ticks")
-            check((got == count) == (not lost), f"{count - got} of {count} events are missing, {lost} are told")
-            out.append({"made": count, "got": got, "lost": lost, "seconds": ns / 1e9, "behind": said["last"][0][0], **cost(said)})
+            check((got == count) == (not lost), f"{count - got} of {count} events are missing, {lost} are reported")
+            out.append({"made": count, "got": got, "lost": lost, "seconds": ns / 1e9, "behind": figures["last"][0][0], **cost(figures)})
         return out
 
     def fastest(self, baud):
@@ -96,17 +96,17 @@ class Bench:
         return gap and {"gap": gap, "turns": kept[gap]}
 
     def idle(self, ms=IDLE_MS):
-        """{"without": cost, "attached": cost} while nobody wants anything."""
+        """{"without": cost, "attached": cost} while no program uses it."""
         without, attached = self.run(f"idle {ms}", before=[f"idle {ms}"])
         return {"without": cost(without), "attached": cost(attached)}
 
     def wakes(self, traffic, count=WAKES, baud=None, when=None):
         """{"delays": [ns, ...], "uncertainty": median of theirs, ns, "losses": how often events were lost, and as cost()} from a launch
         to the program that waits for its event."""
-        (said,) = self.run(f"wake {count} {traffic}", baud=baud, when=when)
-        delays, uncertainties = zip(*said["wake"])
-        check(len(delays) == count, f"{count - len(delays)} of {count} launches were not told")
-        return {"delays": list(delays), "uncertainty": median(uncertainties), "losses": said["losses"][0][0], **cost(said)}
+        (figures,) = self.run(f"wake {count} {traffic}", baud=baud, when=when)
+        delays, uncertainties = zip(*figures["wake"])
+        check(len(delays) == count, f"{count - len(delays)} of {count} launches were not reported")
+        return {"delays": list(delays), "uncertainty": median(uncertainties), "losses": figures["losses"][0][0], **cost(figures)}
 
     def tty(self, case, tty_baud, baud, count=BYTES):
         """{"baud", "bytes", "got", "seconds", and as cost()} of bytes in a row."""
@@ -116,8 +116,8 @@ class Bench:
                 stimulus = Path(folder) / "bytes"
                 stimulus.write_text(frames(STIMULUS_SECONDS * HZ, count, HZ // tty_baud))
                 options = ("--stimulus", stimulus)
-            (said,) = self.run(f"{case} {TTY} {tty_baud} {count}", baud=baud, wires=["tx:rx"] if case == "loop" else (), options=options)
-        (got, ns, wrong), (received, sent, framing, overruns, full) = said["got"][0], said["counts"][0]
+            (figures,) = self.run(f"{case} {TTY} {tty_baud} {count}", baud=baud, wires=["tx:rx"] if case == "loop" else (), options=options)
+        (got, ns, wrong), (received, sent, framing, overruns, full) = figures["got"][0], figures["counts"][0]
         sound = (received if case != "send" else count) == (sent if case != "receive" else count) == count
         if case != "send":
             check(got < count or not wrong, f"{case}, {tty_baud} baud: {wrong} bytes are wrong though none is missing")
@@ -126,7 +126,7 @@ class Bench:
             "bytes": count,
             "sound": bool(sound and not framing + overruns + full + wrong),
             "seconds": ns / 1e9,
-            **cost(said),
+            **cost(figures),
         }
 
     def best_tty(self, case, baud):
@@ -141,10 +141,10 @@ class Bench:
         return found and {**kept[found], "rate": BYTES / kept[found]["seconds"]}
 
 
-def cost(said):
+def cost(figures):
     """Of what was done: {"busy": share of the CPU that was not idle, "thread": share of the driver's thread, "requests": a second,
     "repeats", "board_seconds": of the board, which may have been behind before and catch up}."""
-    ((passed, busy, thread, requests, repeats, _, board),) = said["took"]
+    ((passed, busy, thread, requests, repeats, _, board),) = figures["took"]
     return {
         "busy": busy / passed,
         "thread": thread / passed,
@@ -168,8 +168,8 @@ def frames(tick, count, bit):
 
 def spin(program):
     """(ns of a million rounds of a loop, ns of ten thousand system calls) on this machine itself."""
-    said = subprocess.run([program, "spin"], capture_output=True, text=True, check=True).stdout.split()
-    return [int(number) for number in said[1:]]
+    words = subprocess.run([program, "spin"], capture_output=True, text=True, check=True).stdout.split()
+    return [int(number) for number in words[1:]]
 
 
 def summary(turns):

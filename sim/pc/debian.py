@@ -13,8 +13,8 @@ LOADER = "ld-linux-x86-64.so.2"
 
 def needed(path):
     """Names of the libraries that a program or library asks for."""
-    said = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
-    return re.findall(r"\(NEEDED\)\s+Shared library: \[(.+?)\]", said)
+    output = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"\(NEEDED\)\s+Shared library: \[(.+?)\]", output)
 
 
 def programs(entry, *names):

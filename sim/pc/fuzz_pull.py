@@ -32,5 +32,5 @@ def pull(seed, rounds=PULL_ROUNDS, timeout=TIMEOUT):
         )
     except GuestError as error:
         raise ValueError(str(error)) from None
-    told = re.search(r"(?m)^calls (\d+) unplugs (\d+)$", "\n".join(result.lines))
-    return int(told[1]), int(told[2])
+    counts = re.search(r"(?m)^calls (\d+) unplugs (\d+)$", "\n".join(result.lines))
+    return int(counts[1]), int(counts[2])

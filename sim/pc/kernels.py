@@ -106,8 +106,8 @@ def in_order(files, wanted):
 
 def depends(path):
     """Names of the modules that a .ko needs."""
-    said = subprocess.run(["modinfo", "-F", "depends", path], capture_output=True, text=True, check=True).stdout.strip()
-    return [name.replace("-", "_") for name in said.split(",") if name]
+    output = subprocess.run(["modinfo", "-F", "depends", path], capture_output=True, text=True, check=True).stdout.strip()
+    return [name.replace("-", "_") for name in output.split(",") if name]
 
 
 def kernel(line):
@@ -156,9 +156,9 @@ def modules(line, base, files, name):
             target = work / path.relative_to(base)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
-        status, said = kit.make(work, "modules")
+        status, output = kit.make(work, "modules")
         if status:
-            raise BuildError(f"{name} does not build for Linux {kit.release}:\n{said[-3000:]}")
+            raise BuildError(f"{name} does not build for Linux {kit.release}:\n{output[-3000:]}")
         for module in work.glob("*.ko"):
             subprocess.run(["strip", "-g", "-o", folder / module.name, module], check=True)
         shutil.rmtree(work)

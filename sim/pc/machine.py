@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A PC in QEMU: starts it or goes on from a kept state, plugs and unplugs USB adapters, carries bytes between them and the boards.
 
-QEMU is told to compute every instruction (TCG): a KVM that is there may still not work. It ends with this process.
+QEMU computes every instruction (TCG): a KVM that is there may still not work. It ends with this process.
 
-QEMU writes to an adapter's socket from its main loop and waits until all is written. So whoever is at the other end must read always,
+QEMU writes to an adapter's socket from its main loop and waits until all is written. So the other end must always read,
 or all stands still, its monitor too: everything here happens in one loop, `pump`, which waits for nobody.
 """
 
@@ -134,8 +134,8 @@ class Adapter:
 
     def baud(self):
         """The bit rate that the PC has set, of the adapter that set its rate last; None if none has since watch_baud()."""
-        told = re.findall(rb"usb_serial_set_baud .* rate (\d+)", self.machine.path("errors").read_bytes())
-        return int(told[-1]) if told else None
+        rates = re.findall(rb"usb_serial_set_baud .* rate (\d+)", self.machine.path("errors").read_bytes())
+        return int(rates[-1]) if rates else None
 
     def watch_baud(self):
         """Lets QEMU say which bit rates are set: it does not make bytes of another rate wrong."""
@@ -235,9 +235,9 @@ class Machine:
                 end, _ = door.accept()
                 door.close()
                 return end
-        raise GuestError(f"{QEMU} does not start: {self.said()}")
+        raise GuestError(f"{QEMU} does not start: {self.error_output()}")
 
-    def said(self):
+    def error_output(self):
         """What QEMU itself said."""
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace").strip() or "it says nothing"
@@ -252,7 +252,7 @@ class Machine:
             if left <= 0:
                 raise GuestError(f"{what} within {seconds:g} s")
             if self.process.poll() is not None:
-                raise GuestError(f"{what}: {QEMU} has ended: {self.said()}")
+                raise GuestError(f"{what}: {QEMU} has ended: {self.error_output()}")
             for key, events in self.events(min(left, pause or 0.5)):
                 key.data.serve(events)
             for wire in self.wires():
@@ -299,11 +299,11 @@ class Machine:
         """Takes what the monitor says."""
         *whole, self.heard = (self.heard + data).split(b"\n")
         for line in whole:
-            said = json.loads(line)
-            if "return" in said or "error" in said:
-                self.replies.append(said)
-            elif "event" in said:
-                self.happened.append(said["event"])
+            message = json.loads(line)
+            if "return" in message or "error" in message:
+                self.replies.append(message)
+            elif "event" in message:
+                self.happened.append(message["event"])
 
     def ask(self, command, **arguments):
         """Does a command of QEMU's monitor (QMP); what it returns."""

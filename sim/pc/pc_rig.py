@@ -132,7 +132,7 @@ class Guest:
             for board in simulated:
                 board.end()
                 if board.process.returncode:
-                    trouble = trouble or f"a board's simulator ended with status {board.process.returncode}: {board.said}"
+                    trouble = trouble or f"a board's simulator ended with status {board.process.returncode}: {board.printed}"
             ended = [int(line.text.removeprefix(EXIT)) for line in machine.lines if line.text.startswith(EXIT)]
             console = [line for line in machine.lines if SILENT not in line.text and not line.text.startswith(WAITS)]
             first = (simulated[0].pins, simulated[0].stats, simulated[0].hz) if simulated else ([], {}, 0)

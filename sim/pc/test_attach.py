@@ -14,7 +14,7 @@ from sim.guest.frames import data_of, frame, profile, read_frames, wave
 from sim.guest.frames import edges as levels
 from sim.guest.pins import changes, pulses
 from sim.guest.rate_register import RateRegister
-from sim.linux.test_chardev import Told
+from sim.linux.test_chardev import Report
 from sim.pc import fuzz_pull, pc_rig
 from sim.pc.board import HZ
 from sim.pc.debian import programs
@@ -40,7 +40,7 @@ def numbers(result, name):
 @every
 @pytest.mark.seconds(20)
 def test_attach_and_loopback(pc, line):
-    """A byte goes out of the tty, over TX to RX, and comes back; the pin shows it; the link tells of itself."""
+    """A byte goes out of the tty, over TX to RX, and comes back; the pin shows it; the link reports its state."""
     data = bytes(range(0, 250, 7))
     result = pc(line).attached(
         f"grep -H . {SYSFS}/uartbone/*; ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write={data.hex()} read={len(data)},500 drain icount",
@@ -62,9 +62,9 @@ def test_pulses_up_then_the_tty(pc):
         "./chardev pulses-up; ./tty_steps /dev/ttyPULSE0 set=115200,8N1 write=4c drain",
         {name: guest.guest_program(name) for name in ("chardev", "tty_steps")},
     )
-    told = Told(result.lines)
-    assert [told.result(name)[0] for name in ("profile", "rest", "start", "close")] == [0] * 4
-    (start,) = told.one("train")
+    report = Report(result.lines)
+    assert [report.result(name)[0] for name in ("profile", "rest", "start", "close")] == [0] * 4
+    (start,) = report.one("train")
     rises = [int(start + k * Fraction(3002, 3)) for k in range(9)]
     (rest, low), *edges = changes(result.pins, "tx")
     assert low == 0 and rest < start and edges[:18] == [edge for tick in rises for edge in ((tick, 1), (tick + 100, 0))]
@@ -167,7 +167,7 @@ def test_attach_and_detach_at_once(pc):
 
 @pytest.mark.parametrize("line, keep", [(ONE, "end"), *((line, "keep") for line in pc_rig.LINES)])
 def test_unplug(pc, line, keep):
-    """Pulled out under a reader, a writer and a train: all are told. The board goes on; found again, it is stopped unless that was kept."""
+    """Pulled out under a reader, a writer and a train: all fail. The board goes on; found again, it is stopped unless that was kept."""
     guest, boards = pc(line), []
 
     def pull(machine):
@@ -184,12 +184,12 @@ def test_unplug(pc, line, keep):
         {"unplug": guest.guest_program("unplug")},
         when={"ready pull": pull, "again": lambda machine: machine.plug(0, boards[0])},
     )
-    told = Told(result.lines)
+    report = Report(result.lines)
     for label in ("read", "claim", "status", "launch"):
-        assert told.result(label) == (-1, "ENODEV"), label
-    assert told.result("write")[0] == -1 and told.result("close") == (0, 0) and told.one("polled") == [1, 0x18]
-    running, when = told.one("running")
-    assert told.one("stopped")[0] == 0 and running == (keep == "keep")
+        assert report.result(label) == (-1, "ENODEV"), label
+    assert report.result("write")[0] == -1 and report.result("close") == (0, 0) and report.one("polled") == [1, 0x18]
+    running, when = report.one("running")
+    assert report.one("stopped")[0] == 0 and running == (keep == "keep")
     # One pulse was before the pull, 40 fit into the second after it: 10 show that it went on, on a slow machine too. Bytes are between
     # the pulses, and may begin where one ends.
     first = next(tick for tick, width in pulses(result.pins, "tx", active=0) if width == 100)
@@ -208,7 +208,7 @@ def test_pulled_out_under_random_calls():
 
 
 def test_two_boards(pc):
-    """Each device is its own board's, to be told by its port; one is pulled out, and the other does not notice."""
+    """Each device belongs to its own board, identified by its port; one is pulled out, and the other does not notice."""
     guest = pc(ONE)
     result = guest.attached(
         """
@@ -273,7 +273,7 @@ FLOOD_GAP, FLOOD_SECONDS = 32, 10  # ticks between events: more than the cable c
 
 @pytest.mark.seconds(30)
 def test_a_flood_lets_others_in(pc):
-    """While more events happen than the cable carries the driver asks without a pause; whoever wants the bus gets it all the same."""
+    """While more events happen than the cable carries the driver polls without a pause; other users of the bus still get it."""
     guest = pc(ONE)
     result = guest.attached(
         f"""
@@ -289,9 +289,9 @@ def test_a_flood_lets_others_in(pc):
         boards=[{"wires": ["tx:aux0"], "record": False, "bus_divider": 1}],
     )
     ((begun,),) = numbers(result, "begun")
-    asked = [tuple(map(float, words)) for words in numbers(result, "asked")]
-    assert len(asked) == 10 and asked[-1][1] < float(begun) + FLOOD_SECONDS, asked
-    assert max(until - since for since, until, _ in asked) < 1 and asked[-1][2] > asked[0][2], asked
+    requested = [tuple(map(float, words)) for words in numbers(result, "asked")]
+    assert len(requested) == 10 and requested[-1][1] < float(begun) + FLOOD_SECONDS, requested
+    assert max(until - since for since, until, _ in requested) < 1 and requested[-1][2] > requested[0][2], requested
 
 
 def test_a_board_that_falls_silent(pc):
@@ -367,7 +367,7 @@ def test_a_close_that_does_not_wait(pc):
 
 @pytest.mark.seconds(20)
 def test_bit_rate(pc):
-    """Raised for bridge and port together, lowered, refused; at a rate that the line does not carry nobody stays.
+    """Raised for bridge and port together, lowered, refused; a rate that the line does not carry is given up.
 
     Bytes pass only while bridge and port have the same.
     """
@@ -412,8 +412,8 @@ def test_bit_rate(pc):
             wanted.append([str(baud), "0" if works else "1", str(now), "speed", str(now)])
         assert numbers(result, "try") == wanted
         assert numbers(result, "read") == [["4c50"]]
-        # Lowered by asking for it, but where nobody could ask any more.
+        # Lowered by a request, except where no request gets through any more.
         words = [line.word_of(baud) for baud in (1_000_000, 115_200, 500_000, 115_200, 1_000_000, 115_200, 3_000_000, 500_000)]
-        assert line.asked == words
+        assert line.requested == words
 
     judged(run, check)

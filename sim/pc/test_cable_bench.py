@@ -63,7 +63,7 @@ def test_idle(bench):
     assert min(cable_bench.spin(bench.program)) > 0
 
 
-def test_a_busy_machine_is_told(monkeypatch):
+def test_a_busy_machine_is_reported(monkeypatch):
     """The board's time stood still: no figure."""
     monkeypatch.setattr(cable_bench, "ATTEMPTS", 1)
     strict = Bench()
@@ -134,7 +134,7 @@ def figures(gap, idle):
     }
 
 
-def test_what_is_missed_is_said():
+def test_shortfalls_are_listed():
     assert cable_bench.shortcomings(figures(HZ // 18_000, 0.0099)) == []
     assert cable_bench.shortcomings(figures(HZ // 18_000 + 1, 0.01)) == [
         "17,857 events/s without loss at 3 Mbaud, not 18,000",

@@ -4,7 +4,7 @@
 import pytest
 
 from sim import series
-from sim.linux.test_chardev import Told
+from sim.linux.test_chardev import Report
 from sim.pc import pc_rig
 
 EVENT = 48  # bytes
@@ -13,17 +13,17 @@ EACH = pytest.mark.parametrize("line", pc_rig.LINES)
 LOOP = "modem=set,0x8000"
 
 
-def told(guest, case):
+def run_case(guest, case):
     """What the program calls says of a case."""
-    return Told(guest.run_program("calls", [case]).lines)
+    return Report(guest.run_program("calls", [case]).lines)
 
 
 @EACH
 def test_reading(pc, line):
-    """readv() waits for its first event only; nothing of no bytes; O_ASYNC, which nobody would be told by, is refused."""
-    said = told(pc(line), "readv")
-    assert said.all("event") == [[TX, ord("x")], [TX, ord("z")]]
-    results = {label: said.result(label) for label in ("readv", "both", "nothing", "part", "async", "none")}
+    """readv() waits for its first event only; nothing of no bytes; O_ASYNC, which would never signal, is refused."""
+    report = run_case(pc(line), "readv")
+    assert report.all("event") == [[TX, ord("x")], [TX, ord("z")]]
+    results = {label: report.result(label) for label in ("readv", "both", "nothing", "part", "async", "none")}
     assert results == {
         "readv": (EVENT, 0),
         "both": (2 * EVENT, 0),
@@ -37,14 +37,14 @@ def test_reading(pc, line):
 @EACH
 def test_mapping_of_a_ring(pc, line):
     """It cannot grow (de), and no core dump has it (dd)."""
-    flags = told(pc(line), "mapping").one("flags")
+    flags = run_case(pc(line), "mapping").one("flags")
     assert {"de", "dd", "sh"} <= set(flags)
 
 
 @EACH
 def test_background(pc, line):
     """A process in the background that flushes its terminal is stopped before that has any effect."""
-    assert told(pc(line), "background").all("background") == [[1, 6, 6]] * 2
+    assert run_case(pc(line), "background").all("background") == [[1, 6, 6]] * 2
 
 
 @pytest.mark.parametrize("inpck, read", [("", "41"), ("inpck,", "")])
@@ -55,8 +55,8 @@ def test_parity_is_ignored_only_if_checked(pc, inpck, read):
         f"./tty_steps /dev/ttyPULSE0 {LOOP} set=9600,8E1,{inpck}ignpar claim profile=1,9600,8O1 launch=500000,1,65 read=1,40 icount",
         {"tty_steps": guest.guest_program("tty_steps")},
     )
-    said = {line.split()[0]: line.split()[1:] for line in result.lines if line.strip()}
-    assert said["read"] == ([read] if read else []) and said["icount"][4] == "1"
+    printed = {line.split()[0]: line.split()[1:] for line in result.lines if line.strip()}
+    assert printed["read"] == ([read] if read else []) and printed["icount"][4] == "1"
 
 
 @EACH

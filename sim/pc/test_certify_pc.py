@@ -106,9 +106,9 @@ def test_what_they_are(measured):
     assert (uart["port"]["driver"], uart["port"]["uart"], uart["port"]["usb"]) == ("serial", "16550A", None)
     assert usb["port"]["driver"] == "ftdi_sio" and usb["port"]["uart"] is None and usb["port"]["usb"]["id"] == "0403:6001"
     assert usb["port"]["latency_timer_ms"] is not None and "QEMU USB SERIAL" in usb["port"]["says"]
-    sent, asked = 2 * BYTES + 2 * SAMPLES + BLOCKS * 23, len(requests_of(measured, "16550"))
-    assert asked >= 2 * BYTES + 2 * SAMPLES, "what came to the board too late is asked for again"
-    assert (uart["counters"]["tx"], uart["counters"]["rx"]) == (sent, asked)
+    sent, requested = 2 * BYTES + 2 * SAMPLES + BLOCKS * 23, len(requests_of(measured, "16550"))
+    assert requested >= 2 * BYTES + 2 * SAMPLES, "what came to the board too late is asked for again"
+    assert (uart["counters"]["tx"], uart["counters"]["rx"]) == (sent, requested)
     assert uart["counters"]["overrun"] == uart["counters"]["frame"] == 0
 
 
@@ -142,9 +142,9 @@ def rs485():
     os.close(file)
     return flags & 3
 with Patient("/dev/ttyPULSE0", 9600, Format()) as patient:
-    said = [patient.ask("enable"), rs485(), patient.ask("listen"), patient.ask("write", data="55aa0f")]
-    said += [patient.ask("heard", quiet=0.5, count=3)["data"], patient.ask("break", hold=0.02), patient.ask("counters")["counters"]]
-print("said", json.dumps([*said, rs485()]))
+    values = [patient.ask("enable"), rs485(), patient.ask("listen"), patient.ask("write", data="55aa0f")]
+    values += [patient.ask("heard", quiet=0.5, count=3)["data"], patient.ask("break", hold=0.02), patient.ask("counters")["counters"]]
+print("values", json.dumps([*values, rs485()]))
 """
 
 
@@ -154,8 +154,8 @@ def test_rs485_breaks_and_counters_of_a_driver(pc):
     guest = pc("6.12")
     files = {**python("certify", COMMAND, [ROOT / "sw"]), "patient.py": PATIENT.encode()}
     result = guest.attached("./start patient.py", files, boards=[{"hz": HZ, "wires": ["tx:rx"]}], seconds=120)
-    (line,) = (line for line in result.lines if line.startswith("said "))
-    enabled, on, mode, written, heard, broken, counters, off = json.loads(line.removeprefix("said "))
+    (line,) = (line for line in result.lines if line.startswith("values "))
+    enabled, on, mode, written, heard, broken, counters, off = json.loads(line.removeprefix("values "))
     assert (enabled, on, mode, written, off) == ({"enabled": True}, 3, {"mode": "listen"}, {"written": 3}, 0)
     bit = Fraction(HZ, BAUD)
     tx, de = result.pin("tx")[1:], result.pin("de")[1:]

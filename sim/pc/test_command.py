@@ -60,15 +60,15 @@ def test_the_command(pc):
         ("detach", 0, "16"),
         ("attach", 0, "1"),
     ], steps
-    said = [text for *_, text in steps]
-    told, again = json.loads(said[1]), json.loads(said[2])
+    texts = [text for *_, text in steps]
+    first, again = json.loads(texts[1]), json.loads(texts[2])
     names = {"pulse": "/dev/litepulse0", "tty": "/dev/ttyPULSE0", "clock": "/dev/ptp0", "frames_checked": True, "latency_timer_ms": 1}
-    assert {name: told[name] for name in names} == names and told["board"].startswith("QEMU QEMU USB SERIAL, serial number ")
-    assert again == {**told, "already": True} and not told["already"]
-    assert "attached to the kernel as /dev/litepulse0: use that" in said[3]
-    for text, attached in ((said[0], False), (said[4], True)):
+    assert {name: first[name] for name in names} == names and first["board"].startswith("QEMU QEMU USB SERIAL, serial number ")
+    assert again == {**first, "already": True} and not first["already"]
+    assert "attached to the kernel as /dev/litepulse0: use that" in texts[3]
+    for text, attached in ((texts[0], False), (texts[4], True)):
         checks = {check["check"]: (check["state"], check["said"]) for check in json.loads(text)["checks"]}
         assert checks["latency timer"] == ("ok", "1 ms" if attached else "16 ms now; 'litepulse attach' sets 1 ms")
         assert checks["core"][0] == checks["bridge"][0] == checks["signing"][0] == "ok"
         assert bool(re.match(r"[1-9]\d* transactions, 0 repeated, 0 failed", checks["cable"][1])) == attached
-    assert said[5] == "detached: /dev/ttyUSB0 is free, /dev/litepulse0 is gone\n" and result.lines[-1] == "ended False"
+    assert texts[5] == "detached: /dev/ttyUSB0 is free, /dev/litepulse0 is gone\n" and result.lines[-1] == "ended False"

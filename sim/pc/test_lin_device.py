@@ -178,7 +178,7 @@ end
 @pytest.mark.seconds(40)
 @EACH
 def test_slave(pc, line, tmp_path):
-    """Another master's headers are answered to the tick, and each is told with the time of its break."""
+    """Another master's headers are answered to the tick, and each is reported with the time of its break."""
     starts = [10 * HZ + n * HZ // 5 for n in range(60)]
     nodes = tmp_path / "nodes"
     others = wave([one for start in starts for one in BUS.header(start, PIDS[0x10])])
@@ -198,7 +198,7 @@ def test_slave(pc, line, tmp_path):
     assert len(firsts) > 10 and {later - us for us, later in pairwise(firsts)} == {200_000}
     # The dump may begin between a header and its answer, and end there.
     data = [us for us, _, found in heard if found == DATA and us > firsts[0]]
-    # Which of the headers was the first that was told, the first byte of its answer says.
+    # The first byte of its answer shows which header was reported first.
     answers = [BUS.answer(start, DATA + bytes([checksum(DATA)]), BUS.bits(1)) for start in starts]
     first = next(n for n, frames in enumerate(answers) if frames[0].tick == tx[0][0])
     count = -(-len(tx) // len(edges(wave(answers[0]))))
@@ -265,15 +265,15 @@ def test_cyclic(pc, line):
         f"./lin role=master up send=00000050#{DATA.hex()} cyclic=5,200,010#R wait=1500 down",
         files={"lin": guest.guest_program("lin")},
     )
-    tx, told = edges(result.pin("tx")), LinLog("\n".join(result.lines))
+    tx, report = edges(result.pin("tx")), LinLog("\n".join(result.lines))
     starts = breaks(result.pin("tx"))
     answers = [BUS.answer(start, DATA + bytes([checksum(DATA)]), BUS.bits(1)) for start in starts]
     for start, answer in zip(starts, answers):
         sent = edges(wave([*BUS.header(start, PIDS[0x10]), *answer]))
         assert [edge for edge in tx if start <= edge[0] <= sent[-1][0]] == sent
-    assert told.arrived() == [(0x10, DATA, answer[0].tick + 1) for answer in answers]
-    # A header that a busy PC gives to the board too late is not sent, and is told.
-    assert len(starts) + [word for word, *_ in told.frames].count(ERROR | LATE) == 5 and len(starts) > 2
+    assert report.arrived() == [(0x10, DATA, answer[0].tick + 1) for answer in answers]
+    # A header that a busy PC gives to the board too late is not sent, and is reported.
+    assert len(starts) + [word for word, *_ in report.frames].count(ERROR | LATE) == 5 and len(starts) > 2
 
 
 @pytest.mark.seconds(40)

@@ -21,12 +21,12 @@ class Result(unittest.TestResult):
     def startTest(self, test):
         super().startTest(test)
         self.since = time.monotonic()
-    def told(self, how, test, why=""):
+    def report(self, how, test, why=""):
         print("test", how, test.id(), f"{time.monotonic() - self.since:.1f}", why.replace(chr(10), " | "), flush=True)
-    def addSuccess(self, test): self.told("passed", test)
-    def addFailure(self, test, error): self.told("failed", test, self._exc_info_to_string(error, test))
-    def addError(self, test, error): self.told("failed", test, self._exc_info_to_string(error, test))
-    def addSkip(self, test, why): self.told("skipped", test, why)
+    def addSuccess(self, test): self.report("passed", test)
+    def addFailure(self, test, error): self.report("failed", test, self._exc_info_to_string(error, test))
+    def addError(self, test, error): self.report("failed", test, self._exc_info_to_string(error, test))
+    def addSkip(self, test, why): self.report("skipped", test, why)
 result = Result()
 for name in sys.argv[2:]:
     module = __import__(name)
@@ -56,11 +56,11 @@ def test_pyserial_s_own_tests(pc):
         boards=[{"wires": ["tx:rx"], "record": False}],
         seconds=400,
     )
-    told = [line.split(" ", 4) for line in result.lines if line.startswith("test ")]
-    failed = {name: why for _, how, name, _, why in told if how == "failed"}
+    results = [line.split(" ", 4) for line in result.lines if line.startswith("test ")]
+    failed = {name: why for _, how, name, _, why in results if how == "failed"}
     assert set(failed) == WANT_MODEM_LINES, failed
-    assert {name for _, how, name, *_ in told if how == "skipped"} == NOT_FOR_LINUX
-    assert result.lines[-1] == f"tests {len(told)}" and len(told) > 50
+    assert {name for _, how, name, *_ in results if how == "skipped"} == NOT_FOR_LINUX
+    assert result.lines[-1] == f"tests {len(results)}" and len(results) > 50
 
 
 def test_picocom(pc):

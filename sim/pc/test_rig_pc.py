@@ -39,7 +39,7 @@ def test_the_driver_fits_the_kernel(pc, line):
 
 
 def test_files_and_statuses(pc):
-    """What goes in comes out, byte by byte; each way to end is told; what is left behind does not last."""
+    """What goes in comes out, byte by byte; each way to end is reported; what is left behind does not last."""
     guest = pc(ONE)
     data = bytes(range(256)) * 41 + b"odd"
     result = guest.run("od -An -v -tx1 folder/data; echo last", {"folder/data": data}, boards=[])
@@ -52,7 +52,7 @@ def test_files_and_statuses(pc):
 
 
 @pytest.mark.parametrize(
-    "command, options, told",
+    "command, options, message",
     [
         ("exit 3", {}, "exit status 3, not 0"),
         ("echo begun; sleep 100", {"seconds": 5}, r"not done within(.|\n)*begun"),
@@ -65,8 +65,8 @@ def test_files_and_statuses(pc):
         ("insmod none.ko || exit 5", {"boards": [{}], "status": 4}, "exit status 5, not 4"),
     ],
 )
-def test_what_goes_wrong_is_told(pc, command, options, told):
-    with pytest.raises(pc_rig.GuestError, match=told):
+def test_failures_are_reported(pc, command, options, message):
+    with pytest.raises(pc_rig.GuestError, match=message):
         pc(ONE).run(command, **{"boards": [], **options})
 
 
@@ -118,7 +118,7 @@ def test_the_line_can_be_damaged(pc):
     assert int(sound, 16) == regmap.MAGIC == int(damaged, 16) ^ 0xFFFF_FFFF
 
 
-def test_a_board_that_dies_is_told(pc):
+def test_a_dead_board_is_reported(pc):
     with pytest.raises(pc_rig.GuestError, match="a board's simulator ended with status -9"):
         pc(ONE).run("echo now; sleep 1", when={"now": lambda machine: machine.adapters[0].board.process.kill()})
 
@@ -179,16 +179,16 @@ def test_make_pc(pc, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, said, here, there",
+    "words, message, here, there",
     [
         (["--wire", "tx:rx", "tx:aux2"], "TX is wired to RX; TX is wired to aux2", "PULSE0", "PULSE0"),
         (["--boards", "2"], "TX of each board is wired to RX of the other", "PULSE1", "PULSE0"),
     ],
 )
-def test_make_pc_with_wires(pc, words, said, here, there):
+def test_make_pc_with_wires(pc, words, message, here, there):
     """What is sent comes back, or arrives at the other board."""
     person = Person("-m", "sim.pc", "--hz", "500000", *words)
-    assert person.sees("# ", 300) and said in person.seen
+    assert person.sees("# ", 300) and message in person.seen
     person.types(f"head -c 6 </dev/tty{there} & sleep 1; printf '%s\\n' heard >/dev/tty{here}; wait; echo 4$((1 + 1))\r")
     assert person.sees("\r\n42\r\n") and "heard\r\n" in person.seen.split("echo", 1)[1].split("\n", 1)[1]
     person.types("\x01x")
@@ -210,7 +210,7 @@ def test_make_pc_with_lin(pc):
 
 
 @pytest.mark.parametrize(
-    "words, told",
+    "words, message",
     [
         (["--kernel", "5.10"], "invalid choice"),
         (["--hz", "0"], "above 0 Hz"),
@@ -219,6 +219,6 @@ def test_make_pc_with_lin(pc):
         (["--boards", "2", "--wire", "tx:rx"], "RX is wired to the other board"),
     ],
 )
-def test_make_pc_refuses(words, told):
+def test_make_pc_refuses(words, message):
     person = Person("-m", "sim.pc", *words)
-    assert person.status() == 2 and told in person.seen
+    assert person.status() == 2 and message in person.seen

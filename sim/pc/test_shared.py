@@ -32,10 +32,10 @@ TTY = (
 CHARDEV = (
     "bad_input",
     "launches_happen_at_their_ticks_or_not_at_all",
-    "what_the_board_refuses_is_told",
-    "poll_tells_that_there_is_room",
+    "refusals_of_the_board_are_reported",
+    "poll_reports_room",
     "a_signal_interrupts_a_write_that_waits",
-    "a_full_queue_blocks_or_says_so",
+    "a_full_queue_blocks_or_fails",
     "trains_are_exact_and_adjusted_without_a_glitch",
     "a_denominator_of_0_and_inverted_frames",
     "a_killed_holder_stops_its_train_unless_kept",
@@ -51,7 +51,7 @@ def chardev(pc):
 
     def run(case, **options):
         result = pc(LINE).run_program("chardev", [case], **options)
-        return test_chardev.Told(result.lines, late=HZ), result.pins
+        return test_chardev.Report(result.lines, late=HZ), result.pins
 
     return run
 
@@ -62,7 +62,7 @@ def ptp(pc):
 
     def run(case, **options):
         result = pc(LINE).run_program("ptp", [case], **options)
-        return test_ptp.Told(result.lines), result.pins, "\n".join(result.kernel)
+        return test_ptp.Report(result.lines), result.pins, "\n".join(result.kernel)
 
     return run
 

@@ -125,24 +125,24 @@ def test_sllin_is_the_master(guest, tmp_path):
     assert whole == ["010#R", good] * len(in_time), "\n".join(map(str, result.lines))
     assert heard.count(WAKE) <= len(frames) - len(in_time)
     known = {good, "010#R", f"00000010#{DATA.hex().upper()}", "00004010#"}
-    said = dumped(result, "sllin0")
-    assert set(said) <= known and WANTED <= said.count(good) <= len(headers), (said, headers)
+    seen = dumped(result, "sllin0")
+    assert set(seen) <= known and WANTED <= seen.count(good) <= len(headers), (seen, headers)
 
 
 def test_sllin_is_the_slave(guest, tmp_path):
     """Headers leave to the tick; what sllin answers is received as it was meant."""
     steps = [f"bitrate={BUS.baud}", "role=master", "up", "at=1500", *["send=010#R", "at=+600"] * HEADERS, f"wait=3000,{HEADERS}", "down"]
     result = run(guest, "slave", f"./cansend sllin0 00000050#{DATA.hex()}\nusleep 100000\n./lin {' '.join(steps)}", tmp_path)
-    board, told = result.boards[0], LinLog("\n".join(result.lines))
+    board, report = result.boards[0], LinLog("\n".join(result.lines))
     starts = [tick for tick, _ in frames_on(board.pins_of("tx"))]
     slot = 600 * SLOW_HZ // 1000
-    assert [tick - starts[0] for tick in starts] == [n * slot for n in range(HEADERS)], told.frames
+    assert [tick - starts[0] for tick in starts] == [n * slot for n in range(HEADERS)], report.frames
     assert edges(board.pins_of("tx")) == edges(wave([one for start in starts for one in BUS.header(start, PIDS[0x10])]))
     whole = 0
     # A response that is so late that it comes into the next header, or is over only then, belongs to no header.
     for tick, bytes_ in frames_on(board.pins_of("rx")):
         response = bytes_[2:]
-        inside = [(word, data) for word, data, at in told.arrived() if tick <= at < tick + slot and not word & ERROR]
+        inside = [(word, data) for word, data, at in report.arrived() if tick <= at < tick + slot and not word & ERROR]
         in_time = [one for one in response if one <= bytes_[1] + BUS.bits(RESPONSE_BITS)]
         if in_time == response and len(response) == len(ANSWER):
             whole += 1

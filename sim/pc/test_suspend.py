@@ -8,7 +8,7 @@ made once more while all programs are still frozen. So the line discipline ends 
 import pytest
 
 from sim import series
-from sim.linux.test_chardev import Told
+from sim.linux.test_chardev import Report
 from sim.pc import pc_rig
 
 ONE = series.OWN
@@ -63,10 +63,10 @@ def sleeping(guest, kind, use, again=FIND, **options):
     )
     assert "resumed" in result.lines and "read 4c50" in result.lines, result.text
     if use == "traffic":
-        told = Told(result.lines)
+        report = Report(result.lines)
         for label in ("read", "claim", "status", "launch"):
-            assert told.result(label) == (-1, "ENODEV"), label
-        assert told.result("write")[0] == -1 and told.one("polled") == [1, 0x18]
+            assert report.result(label) == (-1, "ENODEV"), label
+        assert report.result("write")[0] == -1 and report.one("polled") == [1, 0x18]
     return result
 
 
@@ -182,10 +182,10 @@ def test_launches_that_wait(pc, line):
             seconds=SECONDS,
         )
         board.end()
-    told = Told(result.lines)
-    assert told.result("idle") == (3 * 32, 0)
-    assert [told.result(name) for name in ("stale", "flush")] == [(-1, "ESTALE")] * 2 and told.result("again") == (32, 0)
+    report = Report(result.lines)
+    assert report.result("idle") == (3 * 32, 0)
+    assert [report.result(name) for name in ("stale", "flush")] == [(-1, "ESTALE")] * 2 and report.result("again") == (32, 0)
     # The train's stop is reported as well, at both suspends.
-    *commands, stopped, launched = told.events()
+    *commands, stopped, launched = report.events()
     assert {event[0] for event in commands} == {APPLIED}
     assert (stopped[0], stopped[5] & 0xFF) == (RESTARTED, BY_SUSPEND) and (launched[0], launched[4] >> 16) == (TX, 1)

@@ -45,7 +45,7 @@ def modules():
 def receives(*steps, before="", parameters=""):
     """(bytes that a program reads from the tty, lines of the console): the board receives bytes, "DATA FLAGS", or the shell does a step."""
     guest = series.or_not_tested(lambda line: pc_rig.boot(line, CONSOLE))(LINE)
-    told = [f"echo {step} >/sys/module/echo_board/parameters/receive" if step[0].isdigit() else step for step in steps]
+    commands = [f"echo {step} >/sys/module/echo_board/parameters/receive" if step[0].isdigit() else step for step in steps]
     command = f"""
         # What was read already is not written to a new console.
         cat /proc/kmsg >/dev/null &
@@ -58,7 +58,7 @@ def receives(*steps, before="", parameters=""):
         ./tty_steps /dev/ttyPULSE0 set=115200,8N1 read=8192,2000 >steps
         cat /dev/ttyPULSE0 >got &
         sleep 1
-        {"; usleep 200000; ".join(told)}
+        {"; usleep 200000; ".join(commands)}
         sleep 2
         kill $!
         echo got $(hexdump -v -e '1/1 "%02x"' got)

@@ -81,12 +81,12 @@ def test_phc2sys(pc):
         )
 
     def check(result):
-        said = servo(result, "phc2sys")
-        states = [state for _, state in said]
-        locked = [abs(offset) for offset, state in said if state == "s2"]
+        samples = servo(result, "phc2sys")
+        states = [state for _, state in samples]
+        locked = [abs(offset) for offset, state in samples if state == "s2"]
         assert states == ["s0", "s1"] + ["s2"] * (count - 2)
         # How well depends on how busy the machine is that simulates both.
-        assert abs(said[0][0]) > 10**18 and statistics.median(locked) < 50_000_000
+        assert abs(samples[0][0]) > 10**18 and statistics.median(locked) < 50_000_000
 
     judged(run, check)
 
@@ -102,10 +102,10 @@ def test_ts2phc(pc):
         {**programs("linuxptp", "ts2phc"), "testptp": testptp(guest), "tai": guest.guest_program("tai")},
         boards=[{"hz": HZ, "wires": ["tx:aux0"]}],
     )
-    said = servo(result, "ts2phc")
-    assert len(said) > 4 and [state for _, state in said[:2]] == ["s0", "s1"] and {state for _, state in said[2:]} == {"s2"}
-    # Which second it is ts2phc takes from when it reads the stamp; the wire is one tick, and the output follows the clock some ms later.
-    late = statistics.median((offset + 500_000_000) % 10**9 - 500_000_000 for offset, _ in said[2:])
+    samples = servo(result, "ts2phc")
+    assert len(samples) > 4 and [state for _, state in samples[:2]] == ["s0", "s1"] and {state for _, state in samples[2:]} == {"s2"}
+    # ts2phc infers the second from the time when it reads the stamp; the wire is one tick, and the output follows the clock some ms later.
+    late = statistics.median((offset + 500_000_000) % 10**9 - 500_000_000 for offset, _ in samples[2:])
     assert 0 < late < 3 * 10**9 // HZ
 
 

@@ -20,8 +20,8 @@ RESULT = re.compile(r"(?:litepulse_kunit: )?(ok|not ok) \d+ (\w+)")
 def run(pc, folder):
     """{case: "ok" or "not ok"} of the KUnit cases of a copy of the driver."""
     shim = f"NOSTDINC_FLAGS=-nostdinc -I{HERE / 'kunit_small'}"  # before the kernel's own <kunit/test.h>
-    status, said = kernel_kit(OWN).make(folder, "LITEPULSE_KUNIT=y", shim, "modules")
-    assert status == 0 and "warning" not in said, said
+    status, output = kernel_kit(OWN).make(folder, "LITEPULSE_KUNIT=y", shim, "modules")
+    assert status == 0 and "warning" not in output, output
     module = folder / "litepulse_kunit.ko"
     subprocess.run(["strip", "-g", module], check=True)
     guest = pc(OWN)

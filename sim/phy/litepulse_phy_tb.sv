@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One PHY between clocks and pads that a test can bend. Clocks begin with `run`; a tick is `tick` ps long. Latency: none of its own.
+// One PHY whose clocks and pads a test can distort. Clocks begin with `run`; a tick is `tick` ps long. Latency: none of its own.
 //   KIND  0 generic, 1 ice40_ddr, 2 ecp5_ddr, 3 ecp5_serdes with the clocks and the start-up it has on a board
 //   S     samples per cycle of that PHY      INPUTS, PADS, DE  its parameters
 `timescale 1ns / 1ps

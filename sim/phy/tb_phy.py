@@ -177,7 +177,7 @@ async def any_edges(dut):
         level, time = wave.before, bench.instant(first)
         while True:
             time += random.randrange(1, random.choice((TICK, 2 * TICK, 3 * TICK, 4 * TICK, 10 * PERIOD)))
-            time += (time - bench.zero) % TICK == 0  # what is seen of a change at the very instant is nobody's promise
+            time += (time - bench.zero) % TICK == 0  # what is seen of a change at the very instant is undefined
             if time > bench.instant(first + cycles):
                 break
             level ^= 1

@@ -55,7 +55,7 @@ async def order(dut):
 
 @cocotb.test()
 async def lost(dut):
-    """A lock lost after any number of cycles, for one cycle or more: stop at once, reset WAIT cycles later, and the start from anew."""
+    """A lock lost after any number of cycles, for one cycle or more: stop at once, reset WAIT cycles later, and the start once more."""
     await configured(dut)
     for length in range(1, 3 * WAIT + 12):
         for gap in (1, 2, WAIT, 3 * WAIT):

@@ -53,10 +53,10 @@ class Simulated:
             status = self.process.wait(timeout=20)
         finally:
             self.process.kill()
-        self.said = self.process.stderr.read() if not self.process.stderr.closed else self.said
+        self.errors = self.process.stderr.read() if not self.process.stderr.closed else self.errors
         self.process.stdout.close()
         self.process.stderr.close()
-        return status, self.said
+        return status, self.errors
 
     # Registers
 

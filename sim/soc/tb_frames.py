@@ -98,7 +98,7 @@ async def started(dut, baud=FAST):
     await host.start()
     if baud != BASE:
         await host.set_rate(baud)
-    assert await host.frame(read(RATE), words=1) == [host.told(word_of(baud))]
+    assert await host.frame(read(RATE), words=1) == [host.as_read(word_of(baud))]
     return host
 
 
@@ -108,7 +108,7 @@ async def carried_out(dut):
     host = Framed(dut)
     await host.start()
     await host.check_words()
-    assert await host.frame(read(RATE, 2), words=2) == [host.told(word_of(BASE)), 3]
+    assert await host.frame(read(RATE, 2), words=2) == [host.as_read(word_of(BASE)), 3]
     a, b, c, d = host.words(4)
     assert await host.frame(write(RAM, a)) == [] and len(host.acks) == 1
     assert await host.frame(read(RAM), words=1) == [a]
@@ -177,7 +177,7 @@ async def cannot_pack(dut):
     """A bridge that was built without the packer says so. The marker of packed answers begins nothing there; other frames are as ever."""
     host = await started(dut)
     a, b = host.words(2)
-    assert await host.frame(write(RAM, a, b), read(RATE, 2), words=2) == [host.told(word_of(FAST)), 1]
+    assert await host.frame(write(RAM, a, b), read(RATE, 2), words=2) == [host.as_read(word_of(FAST)), 1]
     await host.ignored(frame(host.next(), write(RAM, 5), read(RAM, 2), marker=PACKED))
     await host.silence()
     assert await host.frame(read(RAM, 2), words=2) == [a, b]
@@ -252,7 +252,7 @@ async def answered_after_all(dut):
 
 @cocotb.test()
 async def repeated(dut):
-    """The same number again: reads are done anew, writes are not, however often; the next number is done."""
+    """The same number again: reads are done again, writes are not, however often; the next number is done."""
     host = await started(dut)
     for number in (0, 1, 255, 0, 7):
         a, b, c, d = host.words(4)
@@ -268,7 +268,7 @@ async def repeated(dut):
         assert await host.ask(frame(number, write(RAM, 1, 2, 3), write(RATE, word_of(BASE)), read(RAM, 2), read(RATE)), 3) == [
             d,
             b,
-            host.told(word_of(FAST)),
+            host.as_read(word_of(FAST)),
         ]
         assert await host.ask(frame(number, write(RAM, 5)), 0) == [] and not host.acks
     assert await host.ask(frame(8, read(RAM, 2)), 2) == [d, b]
@@ -339,7 +339,7 @@ async def first_frame_damaged(dut):
             # What lacks the marker is half a plain command now, which has its own timeout.
             await host.silence(SILENCE + 20 if bad[0] in MARKERS else TIMEOUT)
             assert await host.read(RAM, 2) == words, f"still not locked, still hears: {bad.hex()}"
-    assert await host.ask(good, 2) == [host.told(word_of(FAST)), 3]
+    assert await host.ask(good, 2) == [host.as_read(word_of(FAST)), 3]
     await host.ignored(read(RAM, 2))
 
 
@@ -519,7 +519,7 @@ async def several_wait(dut):
 
 @cocotb.test()
 async def repeated_while_answering(dut):
-    """The same number waits: its reads are done anew, its writes are not; so with one between them that reads."""
+    """The same number waits: its reads are done again, its writes are not; so with one between them that reads."""
     host = await started(dut)
     words = host.words(30)
     await host.frame(write(RAM, *words))
@@ -669,9 +669,9 @@ async def raised(dut):
     host = await started(dut, BASE)
     for baud in (*RATES, RATES[0], FAST):
         data = await host.raise_to(baud)
-        await host.ask(data, 0)  # whoever did not hear it at that rate asks again
+        await host.ask(data, 0)  # a host that did not hear it at that rate asks again
         assert not host.acks and len(host.rates) == 1
-        assert await host.frame(read(RATE), words=1) == [host.told(word_of(baud))]
+        assert await host.frame(read(RATE), words=1) == [host.as_read(word_of(baud))]
     host.rates.clear()
     for command, words in ((read(RATE), 1), (write(RAM, 1), 0)):
         await host.frame(command, words=words)
@@ -685,7 +685,7 @@ async def raised(dut):
     assert await host.frame(read(RAM, 59), words=59) == words[:59] and cycle() > expected + 8000
     assert not host.rates
     await host.fallback_at([at - 1 for at in host.after_read()])
-    assert await host.frame(read(RATE), words=1) == [host.told(word_of(BASE))]
+    assert await host.frame(read(RATE), words=1) == [host.as_read(word_of(BASE))]
     # The word is that of a command, as ever: not in the middle of one, not out of range, not masked.
     host.rates.clear()
     await host.frame(write(RATE, word_of(RATES[0]), 0), write(RATE, 8192), read(RAM), words=1)

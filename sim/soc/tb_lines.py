@@ -77,7 +77,7 @@ async def one_time(dut):
         first, *others = await records(dut, 10)
         assert all(found == first for found in others), (attempt, first, others)
         ticks = [tick for tick, _ in first]
-        assert 100 < ticks[0] < 10_000, "a reset begins time anew"
+        assert 100 < ticks[0] < 10_000, "a reset restarts time"
         assert [later - tick for tick, later in zip(ticks, ticks[1:])] == distances
         if int(dut.aux.value):
             dut.aux.value = 0

@@ -155,7 +155,7 @@ class Host:
         await self.write(RAM + 0x40, *words)
         assert await self.read(RAM + 0x40, 3) == words
 
-    def told(self, word):
+    def as_read(self, word):
         """What the register must read."""
         return word | SYS_HZ // 10_000 << 16
 
@@ -166,7 +166,7 @@ class Host:
         await self.write(RATE, word_of(baud))
         assert self.rates == ([] if word_of(baud) == before else [(self.acks[-1] + 2, word_of(baud))])
         self.baud = baud
-        assert await self.read(RATE) == [self.told(word_of(baud))]
+        assert await self.read(RATE) == [self.as_read(word_of(baud))]
 
     async def fallback_at(self, expected):
         """The rate must change at one of the cycles `expected`, and to the base."""
@@ -196,7 +196,7 @@ async def words(dut):
     """115200 baud, all four commands, the register."""
     host = Host(dut)
     await host.start()
-    assert await host.read(RATE) == [host.told(word_of(BASE))]
+    assert await host.read(RATE) == [host.as_read(word_of(BASE))]
     await host.check_words()
     await host.write(RAM + 0x80, 1, 2, 3, command=WRITE_FIXED)
     assert await host.read(RAM + 0x80, 2, command=READ_FIXED) == [3, 3]
@@ -248,27 +248,27 @@ async def unusable(dut):
         host.rates.clear()
         for word in (0, 1, word_of(BASE) - 1, 8192, 8192 + word_of(RATES[0]), 16384, 0x8000 | word_of(RATES[0]), 0xFFFF):
             await host.write(RATE, word)
-            assert await host.read(RATE) == [host.told(word_of(baud))]
+            assert await host.read(RATE) == [host.as_read(word_of(baud))]
         await host.write(RATE, word_of(RATES[0]), 0)
         await host.write(RATE, word_of(RATES[0]), word_of(RATES[0]))
         await host.write(RATE, word_of(RATES[0]), word_of(RATES[2]), 0, command=WRITE_FIXED)
-        assert await host.read(RATE, 2) == [host.told(word_of(baud)), 3]
+        assert await host.read(RATE, 2) == [host.as_read(word_of(baud)), 3]
         dut.other_adr.value, dut.other_dat_w.value, dut.other_stb.value = RATE // 4, word_of(RATES[0]), 1
         await RisingEdge(dut.other_ack)
         await FallingEdge(dut.other_ack)
         dut.other_stb.value = 0
         await ClockCycles(dut.sys_clk, 20)
-        assert await host.read(RATE) == [host.told(word_of(baud))]
+        assert await host.read(RATE) == [host.as_read(word_of(baud))]
         assert not host.rates
-    # The upper half is nobody's business.
+    # The upper half does not matter.
     await host.write(RATE, 0xABCD0000 | word_of(RATES[0]))
     host.baud = RATES[0]
-    assert await host.read(RATE) == [host.told(word_of(RATES[0]))]
+    assert await host.read(RATE) == [host.as_read(word_of(RATES[0]))]
 
 
 @cocotb.test()
 async def falls_back(dut):
-    """Exactly so many cycles after the last valid command, a write or a read; each valid one counts anew."""
+    """Exactly so many cycles after the last valid command, a write or a read; each valid one counts again."""
     host = Host(dut)
     await host.start()
     host.rates.clear()
@@ -284,7 +284,7 @@ async def falls_back(dut):
     await ClockCycles(dut.sys_clk, host.after_write()[0] - cycle() - 20_000)
     await host.write(RAM, 2)  # in time
     await host.fallback_at(host.after_write())
-    assert await host.read(RATE) == [host.told(word_of(BASE))]
+    assert await host.read(RATE) == [host.as_read(word_of(BASE))]
     await ClockCycles(dut.sys_clk, FALLBACK + 1000)
     assert len(host.rates) == 1 and await host.read(RAM) == [2]
 

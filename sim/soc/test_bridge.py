@@ -126,8 +126,8 @@ def test_pseudo_terminal(tmp_path):
             soc.bus.close()
             soc.bus = None
             time.sleep(0.05)  # the simulator looks every 20 ms
-        status, said = soc.close()
-        assert (status, said) == (0, "") and not link.is_symlink()
+        status, errors = soc.close()
+        assert (status, errors) == (0, "") and not link.is_symlink()
 
 
 def test_configuration_words(soc):

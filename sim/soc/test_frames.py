@@ -259,7 +259,7 @@ def test_lockstep_counts_a_frame_as_one_command():
         assert all(0 < d[-1] - d[0] < 1000 for d in ticks), ticks
 
 
-def test_events_take_the_bus_as_long_as_the_page_says(tmp_path):
+def test_events_take_the_bus_as_long_as_on_the_page(tmp_path):
     """A hundred edges, 2,667 ticks apart, read between two looks at the clock: 29 cycles of the bus each; packed 49, in 616 bytes."""
     stimulus = tmp_path / "edges"
     stimulus.write_text("".join(f"{200_000 + 2667 * n} rx {n % 2}\n" for n in range(110)))

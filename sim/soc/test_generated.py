@@ -144,8 +144,8 @@ def test_python_module_agrees_with_the_map():
         ours, theirs = getattr(regmap, name), getattr(regs, name)
         assert [(r.name, r.index, r.description, r.reset) for r in ours] == [(r.name, r.index, r.description, r.reset) for r in theirs]
         for a, b in zip(ours, theirs, strict=True):
-            told = [{key: value for key, value in vars(f).items() if key != "reset"} for f in a.fields]
-            assert told == [vars(f) for f in b.fields], a.name
+            fields = [{key: value for key, value in vars(f).items() if key != "reset"} for f in a.fields]
+            assert fields == [vars(f) for f in b.fields], a.name
 
 
 def test_places_in_a_soc():

@@ -27,7 +27,7 @@ def board(folder, name, *arguments):
 
 
 def launched(soc):
-    """True when all that was committed has been told of."""
+    """True when all that was committed has been reported."""
     return lambda seen: sum(e[2] == KIND["TX"] and e[3] == SOURCE["QUEUE"] for e in seen) == soc
 
 
@@ -167,8 +167,8 @@ def test_two_that_start_at_once_meet(tmp_path):
     while not (tmp_path / "wire").exists() and first.poll() is None:
         pass
     with board(tmp_path, "b") as b:
-        status, said = run("--link", tmp_path / "wire", "--stop-at-cycle", 10**9, "--pulse-hz", HZ)
-        assert (status, said) == (2, f"litepulse-sim: --link: {tmp_path}/wire: two other simulators use it\n")
+        status, errors = run("--link", tmp_path / "wire", "--stop-at-cycle", 10**9, "--pulse-hz", HZ)
+        assert (status, errors) == (2, f"litepulse-sim: --link: {tmp_path}/wire: two other simulators use it\n")
         ended(b)
     assert first.wait(timeout=60) == 0 and not (tmp_path / "wire").exists()
 
@@ -183,14 +183,14 @@ def run(*arguments):
 @pytest.mark.parametrize("other", [("--pulse-hz", HZ + 1), ("--link-delay", 5, "--pulse-hz", HZ)])
 def test_both_ends_must_agree(other, tmp_path):
     with board(tmp_path, "a") as a:
-        status, said = run("--link", tmp_path / "wire", "--stop-at-cycle", 10**9, *other)
-        assert status == 2 and said.startswith(f"litepulse-sim: --link: {tmp_path}/wire: the other simulator has a clock of {HZ}/1 Hz")
+        status, errors = run("--link", tmp_path / "wire", "--stop-at-cycle", 10**9, *other)
+        assert status == 2 and errors.startswith(f"litepulse-sim: --link: {tmp_path}/wire: the other simulator has a clock of {HZ}/1 Hz")
         assert a.process.wait(timeout=10) == 2
         assert " and a delay of " in a.close()[1]
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, message",
     [
         (["--link", "x", "--loop-tx-rx"], "--link: rx is wired to another simulator"),
         (["--link", "x", "--level", "rx=0"], "--link: rx is wired to another simulator"),
@@ -202,6 +202,6 @@ def test_both_ends_must_agree(other, tmp_path):
         (["--link", "x", "--link-delay", "0"], "--link-delay: 0 is not within "),
     ],
 )
-def test_refuses(arguments, said):
+def test_refuses(arguments, message):
     status, text = run("--tcp", "0", *arguments)
-    assert status == 2 and text.startswith(f"litepulse-sim: {said}") and text.count("\n") == 1
+    assert status == 2 and text.startswith(f"litepulse-sim: {message}") and text.count("\n") == 1

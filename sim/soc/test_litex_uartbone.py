@@ -53,9 +53,9 @@ def play(command, baud, answer=0):
     @passive
     def bus():
         while True:
-            asked = (yield dut.bus.cyc) and (yield dut.bus.stb) and not (yield dut.bus.ack)
-            yield dut.bus.ack.eq(int(asked))
-            if asked and (yield dut.bus.we):
+            requested = (yield dut.bus.cyc) and (yield dut.bus.stb) and not (yield dut.bus.ack)
+            yield dut.bus.ack.eq(int(requested))
+            if requested and (yield dut.bus.we):
                 written.append((yield dut.bus.dat_w))
             yield
 

@@ -42,8 +42,8 @@ def run_train(vcd, rate, bit, count, byte, *arguments, lockstep=400_000):
             received += [words[i] | (words[i + 1] >> 16) << 32 for i in range(0, len(words), 2)]
             assert all(word & 0xFF == byte for word in words[1::2])
         lost = soc.header("EVENTS")[2] + soc.header("RECEIVE")[2]
-        status, said = soc.close()
-    assert (status, said, lost) == (0, "", 0)
+        status, errors = soc.close()
+    assert (status, errors, lost) == (0, "", 0)
     assert [e[1] for e in found] == list(range(found[0][1], found[0][1] + len(found)))  # no number missing
     launched = [e[0] for e in found if e[2:4] == (KIND["TX"], SOURCE["TRAIN"])]
     assert [e[5] for e in found if e[2:4] == (KIND["TX"], SOURCE["TRAIN"])] == list(range(count))

@@ -33,7 +33,7 @@ def run(*arguments, timeout=60):
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, message",
     [
         ([], "nothing to do"),
         (["--frobnicate"], "--frobnicate: no such option"),
@@ -61,14 +61,14 @@ def run(*arguments, timeout=60):
         (["--stop-at-cycle", "9", "--trace", "x.vcd"], "was built without it"),
     ],
 )
-def test_wrong_usage(arguments, said):
+def test_wrong_usage(arguments, message):
     result = run(*arguments)
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
-    assert result.stderr.startswith("litepulse-sim: ") and said in result.stderr
+    assert result.stderr.startswith("litepulse-sim: ") and message in result.stderr
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, message",
     [
         ("5 0\n", ":1: expected `tick channel level`"),
         ("5 0 1\n6 0 2\n", ":2: expected `tick channel level`"),
@@ -78,11 +78,11 @@ def test_wrong_usage(arguments, said):
         ("7 0 1\n\n6 0 0\n", ":3: tick 6 is less than the one before it"),
     ],
 )
-def test_wrong_stimulus(text, said, tmp_path):
+def test_wrong_stimulus(text, message, tmp_path):
     file = tmp_path / "stimulus"
     file.write_text(text)
     result = run("--stop-at-cycle", 10, "--stimulus", file)
-    assert result.returncode == 2 and said in result.stderr and str(file) in result.stderr and result.stderr.count("\n") == 1
+    assert result.returncode == 2 and message in result.stderr and str(file) in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_port_in_use():
@@ -285,7 +285,7 @@ def test_a_client_that_only_sends_does_not_fill_the_memory():
 
 
 def test_the_next_client_is_served_whatever_the_last_one_left_unread():
-    """Whatever it left behind: what it sent is carried out, its answers are nobody's, and the next client is served."""
+    """Whatever it left behind: what it sent is carried out, its answers are discarded, and the next client is served."""
     with Simulated(connect=False) as soc:
         for first in range(0, 120_000, 40_000):
             with socket.create_connection(("127.0.0.1", soc.info["tcp"])) as client:
@@ -314,8 +314,8 @@ def test_paced_mode_keeps_to_the_wall_clock():
         earliest = time.monotonic()
         tick = soc.now()
         samples.append((earliest, tick, time.monotonic()))
-        _, said = soc.close()
-        slips = json.loads(said)["slips"]
+        _, stats = soc.close()
+        slips = json.loads(stats)["slips"]
     pairs = list(zip(samples, samples[1:], strict=False))
     # It is never ahead of the clock, but for a chunk.
     assert all(tick / 500_000 <= late - begun + 0.005 for _, tick, late in samples)

@@ -60,10 +60,10 @@ def test_a_row_of_bytes_to_the_tick(seed):
     changes, tick = [], 0
     while tick < 62 * 10 * bit:
         tick += rng.randrange(1, 4000)
-        told = sender.pass_time(tick)
-        assert told[-1] == (tick, sender.level)
-        changes += [each for each in told[:-1]]
-        for each in told:
+        passed = sender.pass_time(tick)
+        assert passed[-1] == (tick, sender.level)
+        changes += [each for each in passed[:-1]]
+        for each in passed:
             listener.hear(*each)
         listener.pass_time(tick)
     assert changes == wave(data, 0, bit) and heard == data
@@ -87,8 +87,8 @@ def test_on_a_simulated_board(tmp_path):
         port = json.loads(simulator.stdout.readline())["tcp"]
         words = ["--link", wire, "--baud", "19200/2", "--pty", link]
         with subprocess.Popen(list(map(str, [*COMMAND, *words])), cwd=ROOT, stdout=subprocess.PIPE) as uart:
-            said = json.loads(uart.stdout.readline())
-            assert os.readlink(link) == said["pty"] and (said["baud"], said["pid"]) == ("9600", uart.pid)
+            started = json.loads(uart.stdout.readline())
+            assert os.readlink(link) == started["pty"] and (started["baud"], started["pid"]) == ("9600", uart.pid)
             file = os.open(link, os.O_RDWR | os.O_NOCTTY)
             with litepulse.open(port=f"tcp:127.0.0.1:{port}") as opened:
                 with opened.capture(("rx",), bytes=True, count=5) as capture:

@@ -48,22 +48,22 @@ def test_it_follows_the_schema():
 
 def test_csrs(peripherals):
     """All of them, with reset values; one that is cleared by writing 1 says so."""
-    told = registers(peripherals["PULSE"])
-    assert told == {r.name: (0x8000 + 4 * r.index, READ if r.access == "read" else BOTH, fields(r)) for r in regmap.CSRS}
+    found = registers(peripherals["PULSE"])
+    assert found == {r.name: (0x8000 + 4 * r.index, READ if r.access == "read" else BOTH, fields(r)) for r in regmap.CSRS}
     assert {r.name: r.reset_value for r in peripherals["PULSE"].get_registers()} == {r.name: r.reset for r in regmap.CSRS}
     assert [r.name for r in peripherals["PULSE"].get_registers() if r.modified_write_values] == ["ev_pending"]
 
 
 def test_window(peripherals):
     """Streams, what is sent, and configuration: where, and which way."""
-    told, base = registers(peripherals["PULSE_WINDOW"]), 0x9000_0000
+    found, base = registers(peripherals["PULSE_WINDOW"]), 0x9000_0000
     ack = {"count": (0, 16), "position": (16, 15), "guard": (31, 1)}
     expected = {name: (base + offset, READ, fields(r)) for name, offset, r in HEADERS + RECORDS}
     expected |= {"events_ack": (base, WRITE, ack), "receive_ack": (base + 0x2000, WRITE, ack)}
     expected |= {f"tx_{n}": (base + 0x4000 + 0x400 * (n - 1), WRITE, {}) for n in (1, 2, 3, 4)}
     expected |= {f"launch_{r.name}": (base + 0x5000 + 4 * r.index, WRITE, fields(r)) for r in regmap.LAUNCH_ENTRY}
     expected |= {f"config_{r.name}": (base + 0x6000 + 4 * r.index, BOTH, fields(r)) for r in regmap.CONFIG}
-    assert told == expected
+    assert found == expected
 
 
 def test_values_have_names(peripherals):

@@ -27,14 +27,14 @@ def carry_out(worked, bus, seconds=SECONDS):
     for access in worked.accesses:
         (word,) = bus.read(access.address) if access.way != "write" else (None,)
         if access.on_board:
-            assert bus.read(access.address) == [0], f"{access.said()}: the simulated SoC has one after all"
+            assert bus.read(access.address) == [0], f"{access.description()}: the simulated SoC has one after all"
         elif access.ahead is not None:
             tick = (now["tick_hi"] << 32 | now["tick_lo"]) + access.ahead
             half = tick >> 32 if access.name == "tick_hi" else tick & 0xFFFF_FFFF
             if access.way == "write":
                 bus.write(access.address, [half])
             else:
-                assert word == half, f"{access.said()}: {word}, not {half}"
+                assert word == half, f"{access.description()}: {word}, not {half}"
         elif access.way == "write":
             bus.write(access.address, [access.value])
         elif access.value is None:
@@ -43,11 +43,11 @@ def carry_out(worked, bus, seconds=SECONDS):
             end = time.monotonic() + seconds
             while access.way == "poll" and word & access.mask != access.value and time.monotonic() < end:
                 (word,) = bus.read(access.address)
-            assert word & access.mask == access.value, f"{access.said()}: 0x{word:08x}, not {access.shown()}"
+            assert word & access.mask == access.value, f"{access.description()}: 0x{word:08x}, not {access.shown()}"
     return now
 
 
-def test_as_the_page_says(bus):
+def test_accesses_of_the_page(bus):
     """From top to bottom, as a reader would; no configuration word is refused on the way."""
     for worked in WORKED:
         now = carry_out(worked, bus)

@@ -57,7 +57,7 @@ def test_frequencies():
 
 
 @pytest.mark.parametrize(
-    "pads, options, said",
+    "pads, options, message",
     [
         (Pads(4), {"inputs": 3}, "4 aux pins, but only 3 inputs"),
         (Pads(0), {"inputs": 16}, "must be 2 to 16"),
@@ -70,8 +70,8 @@ def test_frequencies():
         (Pads(0), {"lin_entries": 128}, "must be one of 0, 8, 16, 32, 64"),
     ],
 )
-def test_refuses(pads, options, said):
-    with pytest.raises(ValueError, match=said):
+def test_refuses(pads, options, message):
+    with pytest.raises(ValueError, match=message):
         LitePulse(Platform(), pads, 48_000_000, **options)
 
 
@@ -104,7 +104,7 @@ def test_registers_are_those_of_the_table():
 
 
 @pytest.mark.parametrize("entries, depth", [(0, 0), (8, 3), (32, 5), (64, 6)])
-def test_lin_entries_are_told(entries, depth):
+def test_lin_entries_are_reported(entries, depth):
     (geometry,) = (c for c in LitePulse(Platform(), Pads(), 48_000_000, lin_entries=entries).get_csrs(sort=True) if c.name == "id_geometry")
     assert geometry.fields.lin_depth.reset.value == depth
 
@@ -130,7 +130,7 @@ NEEDS_CPU = pytest.mark.full  # the step `test` of the set-up has no CPU
 
 
 @pytest.mark.parametrize(
-    "cpu, asked, place",
+    "cpu, requested, place",
     [
         ((None, None), None, 0x9000_0000),
         ((None, None), 0x1_0000, 0x1_0000),
@@ -140,19 +140,19 @@ NEEDS_CPU = pytest.mark.full  # the step `test` of the set-up has no CPU
         pytest.param(("vexriscv", "linux"), 0xBFFF_8000, 0xBFFF_8000, marks=NEEDS_CPU),
     ],
 )
-def test_windows(cpu, asked, place):
+def test_windows(cpu, requested, place):
     """Where it is asked for, or where there is room; the core tells it."""
-    soc = make_soc(asked, *cpu)
+    soc = make_soc(requested, *cpu)
     soc.finalize()
     region = soc.bus.regions["pulse_window"]
     assert (region.origin, region.size, region.cached) == (place, 0x8000, False)
-    told = [csr.fields.base.reset.value for csr in soc.pulse.get_csrs() if csr.name == "id_window"]
-    assert told == ([] if place == 0x9000_0000 else [place])
+    reported = [csr.fields.base.reset.value for csr in soc.pulse.get_csrs() if csr.name == "id_window"]
+    assert reported == ([] if place == 0x9000_0000 else [place])
     assert soc.csr.regions["pulse"].obj[-1].name == ("ev_enable" if place == 0x9000_0000 else "id_window")
 
 
 @pytest.mark.parametrize(
-    "cpu, asked, said",
+    "cpu, requested, message",
     [
         ((None, None), 0x8000, "window 0x00008000: the CSRs lie there, at 0x00000000"),
         ((None, None), 0x9000_0100, "window 0x90000100: must be a multiple of its size, 0x8000"),
@@ -162,9 +162,9 @@ def test_windows(cpu, asked, place):
         (("vexriscv", "linux"), 0x9000_0000, "caches this address; it does not cache 0xb0000000 to 0xbfffffff, 0xe0000000 to 0xffffffff"),
     ],
 )
-def test_a_window_that_cannot_be(cpu, asked, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
-        make_soc(asked, *cpu)
+def test_a_window_that_cannot_be(cpu, requested, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make_soc(requested, *cpu)
 
 
 def test_sources_come_with_packages_first():
@@ -245,7 +245,7 @@ def make_top(folder, clock_domain, pads, **options):
 
 @pytest.mark.parametrize("clock_domain", ["pulse", "sys"])
 def test_resets(clock_domain):
-    """One cycle of reset in either domain makes both sides begin anew, harmlessly."""
+    """One cycle of reset in either domain makes both sides start again, harmlessly."""
     sources, top = make_top(cocotb_rig.BUILD / "wrapper" / clock_domain, clock_domain, Pads())
     cocotb_rig.simulate("tb_wrapper", top, sources, simulator="icarus", env={"WRAPPER_DOMAIN": clock_domain})
 
@@ -256,7 +256,7 @@ def test_smallest_variant_elaborates():
     cocotb_rig.simulate("tb_wrapper", top, sources, simulator="icarus", env={"WRAPPER_DOMAIN": "pulse"})
 
 
-def test_map_version_is_what_the_wrapper_tells():
+def test_map_version_is_that_of_the_wrapper():
     csrs = {c.name: c for c in LitePulse(Platform(), Pads(), 48_000_000).get_csrs(sort=True)}
     values = {f.name: f.reset_value for f in csrs["id_version"].fields.fields}
     assert values == {"major": regmap.VERSION_MAJOR, "minor": regmap.VERSION_MINOR}

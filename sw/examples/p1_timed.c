@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 	struct litepulse_status status;
 	struct litepulse_info info;
 	struct litepulse_time now;
-	uint64_t written = 0, told = 0;
+	uint64_t written = 0, reported = 0;
 	int device = open(path, O_RDWR | O_CLOEXEC);
 
 	/* How long is a tick? The claim makes us the one who may launch; it has a file of its own. */
@@ -41,8 +41,8 @@ int main(int argc, char **argv)
 		err(2, "%s", path);
 
 	/* At most 16 ahead: then the outcomes of all fit into the file's FIFO, whatever happens to this program. */
-	while (told < pulses) {
-		while (written < pulses && written < told + 16) {
+	while (reported < pulses) {
+		while (written < pulses && written < reported + 16) {
 			struct litepulse_launch launch = {
 				/* 10 ms from the beginning, then every 1/58 s: rounded down for each, so that nothing adds up. */
 				.tick = now.tick + info.tick_num / info.tick_den / 100 + written * info.tick_num / (58ull * info.tick_den),
@@ -57,10 +57,10 @@ int main(int argc, char **argv)
 		if (read(claim.fd, &outcome, sizeof(outcome)) != sizeof(outcome))
 			err(2, "outcome");
 		if (outcome.kind == LITEPULSE_KIND_TX)
-			printf("%llu left at tick %llu\n", (unsigned long long)told, (unsigned long long)outcome.tick);
+			printf("%llu left at tick %llu\n", (unsigned long long)reported, (unsigned long long)outcome.tick);
 		else
-			printf("%llu did not leave\n", (unsigned long long)told);
-		told++;
+			printf("%llu did not leave\n", (unsigned long long)reported);
+		reported++;
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes a board behind a serial port a device of the kernel, and keeps it so: whoever has the port open holds the board.
+"""Makes a board behind a serial port a device of the kernel, and keeps it so: the process that has the port open holds the board.
 
 The port is looked at first, by ordinary reads; only a LitePulse of a version that is known is given to the kernel, whose line discipline
 then speaks to it (driver/litepulse_uartbone.c). What is not given to it is left as it was.
@@ -212,8 +212,8 @@ class Link:
 
     def _number(self) -> int:
         """Of the line discipline. LitePulseError if another module has registered the same, which the kernel allows."""
-        said = text(self.host.sysfs / "module" / MODULE / "parameters" / "ldisc")
-        number = int(said) if said.isdigit() else N_LITEPULSE
+        value = text(self.host.sysfs / "module" / MODULE / "parameters" / "ldisc")
+        number = int(value) if value.isdigit() else N_LITEPULSE
         for line in text(self.host.proc / "tty" / "ldiscs").splitlines():
             name, _, its_number = line.rpartition(" ")
             if its_number == str(number) and name.strip() != LDISC:
@@ -225,29 +225,29 @@ class Link:
 
     def _engage(self) -> None:
         """Gives the port to the line discipline."""
-        problem, said = "", None
+        problem, failure = "", None
         for again in (False, True):
             try:
                 self._ours = self._number()
                 self.host.set_discipline(self.file, self._ours)
                 return
             except OSError as error:
-                said = error
+                failure = error
             # The kernel loads it by itself where it may; there are systems where only root may have a line discipline loaded.
-            if again or said.errno == errno.EPERM or (self.host.sysfs / "module" / MODULE).exists():
+            if again or failure.errno == errno.EPERM or (self.host.sysfs / "module" / MODULE).exists():
                 break
             problem = self.host.run("modprobe", MODULE)[1]
         self._ours = None
-        if said.errno == errno.EPERM:
+        if failure.errno == errno.EPERM:
             raise LitePulseError(f"{self.port.path}: only root may give a port to the kernel: try it with sudo")
         if (self.host.sysfs / "module" / MODULE).exists():
-            raise LitePulseError(f"{self.port.path}: the kernel does not take the port ({said.strerror}); its log may say more (dmesg)")
+            raise LitePulseError(f"{self.port.path}: the kernel does not take the port ({failure.strerror}); its log may say more (dmesg)")
         if "Key was rejected" in problem or "Required key" in problem:
             raise LitePulseError(
                 f"the kernel refuses its module {MODULE}, which no key that it knows has signed: docs/driver-install.md, Secure Boot"
             )
         if is_installed(self.host):
-            why = problem.splitlines()[-1].rsplit(": ", 1)[-1] if problem else said.strerror
+            why = problem.splitlines()[-1].rsplit(": ", 1)[-1] if problem else failure.strerror
             raise LitePulseError(f"the kernel's module {MODULE} is installed but not loaded ({why}): 'sudo modprobe {MODULE}'")
         raise LitePulseError(f"the kernel has no module {MODULE}: 'make driver-install' installs it ('litepulse doctor' checks the rest)")
 
@@ -335,7 +335,7 @@ class Link:
         if self.file < 0:
             return
         spoken = self._ours is not None and (self.found.checked or self._board is None or self._board.value("baud") != DEFAULT_BAUD)
-        # While it still reaches the board, the driver stops what nobody wanted kept; without the port it could not.
+        # The driver stops what was not marked KEEP while it still reaches the board; without the port it could not.
         if self._board:
             with contextlib.suppress(OSError):
                 self._board.unbind(self.host)
@@ -429,11 +429,11 @@ def start_service(link: Link) -> int:
     os.close(writer)
     os.waitpid(child, 0)
     with os.fdopen(reader) as lines:
-        said = lines.readline().strip()
-    if not said.isdigit():
+        answer = lines.readline().strip()
+    if not answer.isdigit():
         raise LitePulseError(f"{link.port.path}: the service that holds the port did not start")
     os.close(link.file)
-    return int(said)
+    return int(answer)
 
 
 def _become_service(link: Link, parent: int, writer: int) -> NoReturn:

@@ -48,8 +48,8 @@ class Attached:
 
     def value(self, name: str) -> int | None:
         """A number of its folder uartbone/; None if it is not there."""
-        said = text(self.folder / "uartbone" / name)
-        return int(said) if said.lstrip("-").isdigit() else None
+        content = text(self.folder / "uartbone" / name)
+        return int(content) if content.lstrip("-").isdigit() else None
 
     def set(self, name: str, value: int) -> None:
         """Writes a number there. OSError if the driver or the file's rights refuse."""

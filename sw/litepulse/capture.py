@@ -148,7 +148,7 @@ class LostEvent:
 
     @classmethod
     def of(cls, lost: Lost, timescale: Timescale) -> "LostEvent":
-        """What a stream told."""
+        """What a stream reported."""
         return cls(lost.tick, timescale.seconds(lost.tick), lost.count, lost.at_least)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A small Python program of this package that runs as a process of its own and ends with this one, however that ends.
 
-Both speak lines of JSON: the program's standard input is what it is told, its standard output what it says.
+Both speak lines of JSON: the program's standard input has requests, its standard output replies.
 """
 
 import contextlib
@@ -70,11 +70,11 @@ class Child:
     def close(self) -> dict[str, Any]:
         """Ends it; its last words."""
         end(self.process)
-        said: dict[str, Any] = {}
+        last: dict[str, Any] = {}
         while more := self.hear(0):
-            said = more
+            last = more
         self._output.close()
-        return said
+        return last
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

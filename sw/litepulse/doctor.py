@@ -25,7 +25,7 @@ class Check:
 
     name: str
     state: str
-    said: str
+    finding: str
     fix: str = ""
 
 
@@ -117,8 +117,8 @@ class Doctor:
                     return module_file.read() == SIGNATURE
             except OSError:
                 return None
-        status, said = self.host.run("modinfo", "-F", "signer", str(file))  # it is packed
-        return bool(said) if status == 0 else None
+        status, signer = self.host.run("modinfo", "-F", "signer", str(file))  # it is packed
+        return bool(signer) if status == 0 else None
 
     def signing(self) -> Check:
         """Whether the kernel would load them."""
@@ -218,8 +218,8 @@ class Doctor:
 
     def _ignored_by_modem_manager(self, path: str) -> bool:
         status = os.stat(path)
-        said = text(self.host.udev / f"c{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}")
-        return re.search(r"(?m)^E:ID_MM_(PORT|DEVICE)_IGNORE=1$", said) is not None
+        properties = text(self.host.udev / f"c{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}")
+        return re.search(r"(?m)^E:ID_MM_(PORT|DEVICE)_IGNORE=1$", properties) is not None
 
     def free(self) -> Check:
         """Nobody else has it."""
@@ -297,10 +297,10 @@ class Doctor:
         """How fast, and whether what goes over the cable is checked."""
         if self.board:
             baud, checked = self.board.value("baud"), self.board.value("checked")
-            said = f"{baud} baud, frames {'checked' if checked else 'not checked'}"
+            summary = f"{baud} baud, frames {'checked' if checked else 'not checked'}"
             if baud == DEFAULT_BAUD:
-                return Check("rate", NOTE, f"{said}: the lowest; detach and attach again tries higher ones")
-            return Check("rate", OK if checked else NOTE, said)
+                return Check("rate", NOTE, f"{summary}: the lowest; detach and attach again tries higher ones")
+            return Check("rate", OK if checked else NOTE, summary)
         if not self.found:
             return Check("rate", SKIPPED, "no bridge that answers")
         checks = "checks frames" if self.found.checked else "does not check frames"
@@ -328,13 +328,13 @@ class Doctor:
         counts = {name: value for name in attached.COUNTERS if (value := self.board.value(name)) is not None}
         if len(counts) < len(attached.COUNTERS):
             return Check("cable", FAULT, f"the driver does not tell its counters in {self.board.folder}/uartbone", "make driver-install")
-        said = (
+        summary = (
             f"{counts['transactions']} transactions, {counts['repeats']} repeated, {counts['failures']} failed, "
             f"round trip {counts['round_trip_ns'] / 1e6:.3f} ms"
         )
         if counts["failures"] or counts["repeats"] * _FEW > counts["transactions"]:
-            return Check("cable", FAULT, said, "another cable, no hub, or a lower rate: litepulse attach --baud 1M")
-        return Check("cable", OK, said)
+            return Check("cable", FAULT, summary, "another cable, no hub, or a lower rate: litepulse attach --baud 1M")
+        return Check("cable", OK, summary)
 
     def devices(self) -> Check:
         """They are there, and this user may open them."""

@@ -31,8 +31,8 @@ class Echo(PortProgram):
         if self._child and self._child.ended:
             raise self.gone()
 
-    def last_words(self, said: Mapping[str, Any]) -> None:
-        self.echoed = int(said.get("echoed", self.echoed))
+    def last_words(self, message: Mapping[str, Any]) -> None:
+        self.echoed = int(message.get("echoed", self.echoed))
 
 
 def answer(port: int, control: int) -> int:
@@ -50,9 +50,9 @@ def answer(port: int, control: int) -> int:
             write_all(port, data)
 
 
-def program(asked: dict[str, Any]) -> None:
+def program(request: dict[str, Any]) -> None:
     """Tells a line when it is ready, and one when it ends."""
-    with opened(asked) as port, Realtime(**asked["settings"]):
+    with opened(request) as port, Realtime(**request["settings"]):
         gc.disable()  # nothing that answer() makes is a cycle
         say({"ready": True})
         echoed = answer(port.fileno(), sys.stdin.fileno())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can go wrong, told in one line; what a program may want to decide by is in fields."""
+"""What can go wrong, reported in one line; what a program may want to decide by is in fields."""
 
 
 def printable(text: str) -> str:

@@ -192,7 +192,7 @@ class Latency(Job[Sample]):
     @property
     def stimuli(self) -> int:
         """That left, by now."""
-        return self._stimuli.told - self.counts[REFUSED]
+        return self._stimuli.reported - self.counts[REFUSED]
 
     def _prepare(self) -> None:
         self._stimuli.prepare()

@@ -27,7 +27,7 @@ class SendRun:
         self.source = iter(launches)
         self.exhausted = False
         self.pending: list[Entry] = []
-        self.fed = self.told = 0
+        self.fed = self.reported = 0
         self.launched: dict[int, int] = {}  # number: tick
         self.refused: dict[int, tuple[int, str]] = {}  # number: (tick, reason)
         self.received: list[RxByte] = []
@@ -113,7 +113,7 @@ class SendRun:
             if isinstance(event, Lost) or event.source != "queue":
                 continue
             number = self._index(event.tag)
-            self.told += 1
+            self.reported += 1
             if self.keep and event.kind == "tx":
                 self.launched[number] = event.tick
             elif self.keep:
@@ -138,8 +138,8 @@ class SendRun:
                 self.feed(status)
             yield found
             # All that left the queue before this look is reported, unless its record was lost.
-            told = self.told >= self.fed or (self.fed == fed and status.queue_idle and self.backend.recorder.losses().events > 0)
-            if self.all_fed and told and not status.line_busy:
+            complete = self.reported >= self.fed or (self.fed == fed and status.queue_idle and self.backend.recorder.losses().events > 0)
+            if self.all_fed and complete and not status.line_busy:
                 break
             self.poller.pause(len(found) >= 8, self._pause())
         else:
@@ -172,7 +172,7 @@ class Send(Job[Outcome]):
 
     def __init__(self, backend: Backend, profile: Profile, loopback: bool) -> None:
         super().__init__(backend)
-        self._wanted: deque[tuple[int, int]] = deque()  # (number, tick) of what is fed and not told yet
+        self._wanted: deque[tuple[int, int]] = deque()  # (number, tick) of what is fed and not reported yet
         self.first_tick = 0
         self.run = SendRun(backend, profile, (), loopback)
 

@@ -55,7 +55,7 @@ def kind_of(port: str, what: str = "echo") -> PortKind:
 class PortProgram:
     """A program, running on a port. Leaving the context ends it.
 
-    what: begins its errors; module: the program; words: more that it is told; called: what errors call it
+    what: begins its errors; module: the program; words: its further arguments; called: its name in error messages
     """
 
     def __init__(self, what: str, module: str, called: str, port: str, baud: int, fmt: Format, **words: Any) -> None:
@@ -69,11 +69,11 @@ class PortProgram:
     def __enter__(self) -> Self:
         child = self._child = Child(self._module, self._words)
         try:
-            said = child.hear(START_SECONDS)
-            if "unsupported" in said:
-                raise Unsupported(said["unsupported"])
-            if "ready" not in said:
-                raise LitePulseError(said.get("error") or f"{self._called} does not start")
+            message = child.hear(START_SECONDS)
+            if "unsupported" in message:
+                raise Unsupported(message["unsupported"])
+            if "ready" not in message:
+                raise LitePulseError(message.get("error") or f"{self._called} does not start")
         except BaseException:
             self.close()
             raise
@@ -86,7 +86,7 @@ class PortProgram:
         """Of a program that has ended by itself: what it complained of."""
         return LitePulseError(self.close() or f"{self._called} has ended")
 
-    def last_words(self, said: Mapping[str, Any]) -> None:
+    def last_words(self, message: Mapping[str, Any]) -> None:
         """What it said when it ended."""
 
     def close(self) -> str | None:
@@ -94,18 +94,18 @@ class PortProgram:
         child, self._child = self._child, None
         if child is None:
             return None
-        said = child.close()
-        self.last_words(said)
-        return said.get("error")
+        message = child.close()
+        self.last_words(message)
+        return message.get("error")
 
 
 # In the program -------------------------------------------------------------------------------------------------------
 
 
-def opened(asked: Mapping[str, Any]) -> serial.Serial:
+def opened(request: Mapping[str, Any]) -> serial.Serial:
     """The port that a program was given, for itself alone; reading and writing wait."""
-    fmt = Format.parse(asked["format"])
-    port = serial.Serial(asked["port"], asked["baud"], fmt.data_bits, LETTERS[fmt.parity], float(fmt.stop_bits), exclusive=True)
+    fmt = Format.parse(request["format"])
+    port = serial.Serial(request["port"], request["baud"], fmt.data_bits, LETTERS[fmt.parity], float(fmt.stop_bits), exclusive=True)
     os.set_blocking(port.fileno(), True)
     return port
 
@@ -118,16 +118,16 @@ def write_all(port: int, data: bytes) -> None:
 
 def run(what: str, words: str, program: Callable[[dict[str, Any]], None]) -> int:
     """Its exit status. What goes wrong it says."""
-    asked = json.loads(words)
+    request = json.loads(words)
     try:
-        program(asked)
+        program(request)
     except Unsupported as error:
         say({"unsupported": str(error)})
     except LitePulseError as error:
         say({"error": str(error)})
     except (OSError, ValueError) as error:  # serial.SerialException, too
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
-        say({"error": f"{what}: {asked['port']}: {why}"})
+        say({"error": f"{what}: {request['port']}: {why}"})
     else:
         return 0
     return 2

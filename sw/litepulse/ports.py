@@ -114,13 +114,13 @@ class Port:
     @property
     def latency(self) -> int | None:
         """The latency timer in milliseconds, or None."""
-        said = text(self.latency_file) if self.latency_file else ""
-        return int(said) if said.isdigit() else None
+        value = text(self.latency_file) if self.latency_file else ""
+        return int(value) if value.isdigit() else None
 
     def title(self) -> str:
         """What is plugged in, for people."""
-        said = f"{self.maker} {self.product}".strip()
-        return said + (f", serial number {self.serial}" if self.serial else "")
+        words = f"{self.maker} {self.product}".strip()
+        return words + (f", serial number {self.serial}" if self.serial else "")
 
 
 # A port that was just plugged in: its node is in /dev a moment before it can be opened.

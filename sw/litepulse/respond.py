@@ -131,7 +131,7 @@ class Responder(Job[Answer]):
             found = self._digest(batch)
             yield
             if not status.responder_armed and not found:
-                # It has answered, but that may take a moment to be told.
+                # It has answered, but the report may take a moment.
                 for _, batch in self.poller.wait_tick(self._backend.now()):
                     self._digest(batch)
                     yield

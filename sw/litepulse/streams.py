@@ -69,7 +69,7 @@ class Event:
 
     @property
     def stop(self) -> bool:
-        """An APPLIED that tells of a stop?"""
+        """An APPLIED that reports a stop?"""
         return self.kind == "applied" and self.source == "train_change" and bool(self.flags & regs.EVENT_FLAG_STOP)
 
     @property
@@ -171,9 +171,9 @@ class EventStream:
 
     def __init__(self) -> None:
         self.next_seq: int | None = None
-        self.lost = 0  # told by OVERFLOW records
+        self.lost = 0  # reported by OVERFLOW records
         self.at_least = False  # one of them was a lower bound, and so is their sum
-        self.broken = 0  # sequence gaps nobody told of: must stay 0
+        self.broken = 0  # unreported sequence gaps: must stay 0
 
     def feed(self, words: Sequence[int], now: int) -> list[Event | Lost]:
         """The record in `words` as [Event or Lost], [] if there is none."""

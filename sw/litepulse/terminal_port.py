@@ -45,7 +45,7 @@ class TerminalPort:
             os.set_blocking(self._master, False)
             self.path = os.ttyname(self._slave)
             self._set_speed()
-            self._settings = self._asked()
+            self._settings = self._requested()
             if self.link is not None:
                 self._make_link(self.link)
         except BaseException:
@@ -95,7 +95,7 @@ class TerminalPort:
                 self._send()
             self._receive()
 
-    def _asked(self) -> tuple[int, int]:
+    def _requested(self) -> tuple[int, int]:
         """(bit rate, 1 or 2 stop bits) as programs have set the terminal."""
         flags = termios.tcgetattr(self._slave)
         rate = _NAMED.get(flags[5], 0)
@@ -104,22 +104,22 @@ class TerminalPort:
         return rate, 2 if flags[2] & termios.CSTOPB else 1
 
     def _follow_settings(self, refused: Callable[[str], None]) -> None:
-        asked = self._asked()
-        if asked == self._settings:
+        requested = self._requested()
+        if requested == self._settings:
             self._refused = None  # what is asked for again is refused again
-        if asked in (self._settings, self._refused) or not asked[0]:  # B0 hangs up: there is nothing to hang up
+        if requested in (self._settings, self._refused) or not requested[0]:  # B0 hangs up: there is nothing to hang up
             return
-        rate, stop = asked
+        rate, stop = requested
         before = (self.port.baudrate, self.port.stopbits)
         try:
             self.port.baudrate, self.port.stopbits = rate, stop
         except ValueError as error:
-            self._refused = asked
+            self._refused = requested
             with contextlib.suppress(ValueError):
                 self.port.baudrate, self.port.stopbits = before
             refused(str(error))
             return
-        self._settings, self._refused = asked, None
+        self._settings, self._refused = requested, None
 
     def _send(self) -> None:
         try:

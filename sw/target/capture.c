@@ -23,7 +23,7 @@ static const char help[] =
 	"Exit status: 0 nothing was lost; 1 something was, and was told; 2 bad input or no device\n";
 
 struct record {
-	uint64_t told;
+	uint64_t written;
 	struct losses lost;
 };
 
@@ -71,7 +71,7 @@ static void print_edges(const struct device *device, const struct litepulse_even
 	unsigned int levels = event->data >> 16, changes = event->data & 0xffff, samples = device->info.samples;
 
 	for (unsigned int sample = 0; sample < samples; sample++) {
-		for (unsigned int channel = 0; channel <= device->info.inputs && record->told < limit; channel++) {
+		for (unsigned int channel = 0; channel <= device->info.inputs && record->written < limit; channel++) {
 			unsigned int bit = 1u << (channel * samples + sample);
 
 			if (!(changes & bit))
@@ -82,7 +82,7 @@ static void print_edges(const struct device *device, const struct litepulse_even
 			else
 				printf("line");
 			printf(" %d %s\n", !!(levels & bit), event->flags & LITEPULSE_EVENT_FLAG_FILTERED ? "filtered" : "-");
-			record->told++;
+			record->written++;
 		}
 	}
 }
@@ -119,7 +119,7 @@ static void take(const struct device *device, const struct litepulse_event *even
 		return;
 	case LITEPULSE_KIND_RX:
 		print_byte(event);
-		record->told++;
+		record->written++;
 		return;
 	case LITEPULSE_KIND_LOST:
 		count_lost(&one, event);
@@ -191,14 +191,14 @@ int main(int argc, char **argv)
 	}
 	printf("# tick ns what value flags\n");
 	finish_output();
-	while (record.told < limit && !interrupted()) {
+	while (record.written < limit && !interrupted()) {
 		if (!wait_readable(device.fd, -1))
 			continue;
 		count = read_events(device.fd, events, sizeof(events) / sizeof(*events));
-		for (unsigned int i = 0; i < count && record.told < limit; i++)
+		for (unsigned int i = 0; i < count && record.written < limit; i++)
 			take(&device, &events[i], &record, limit);
 		finish_output();
 	}
-	fprintf(stderr, "%llu edges and bytes, %s records lost\n", (unsigned long long)record.told, lost_text(&record.lost));
+	fprintf(stderr, "%llu edges and bytes, %s records lost\n", (unsigned long long)record.written, lost_text(&record.lost));
 	return record.lost.count > 0;
 }

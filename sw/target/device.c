@@ -306,7 +306,7 @@ void set_profile(const struct device *device, struct litepulse_profile *profile,
 		fail_errno("the line's level at rest");
 }
 
-/* --- what is told --- */
+/* --- messages --- */
 
 const char *reason_text(const struct litepulse_event *event)
 {

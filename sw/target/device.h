@@ -50,7 +50,7 @@ bool wait_readable(int fd, int timeout_ms);
 struct device open_device(const char *path);
 /* Answer: LITEPULSE_STATUS_* of what an earlier claim kept, which goes on when this one ends; so does what is to come, if keep. */
 uint32_t claim_device(struct device *device, bool keep);
-/* Events that have come, at most so many; 0 if none. The device's end is told by fail(). */
+/* Events that have come, at most so many; 0 if none. The device's end is reported by fail(). */
 unsigned int read_events(int fd, struct litepulse_event *events, unsigned int count);
 
 /* What LOST events say. */

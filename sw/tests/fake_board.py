@@ -34,7 +34,7 @@ def field(word, register, name):
 
 
 class Fifo:
-    """One stream as the page says: records, position, loss told by a record."""
+    """One stream as the page says: records, position, loss reported by a record."""
 
     def __init__(self, depth):
         self.depth, self.records, self.position, self.lost, self.first_lost = depth, [], 0, 0, None
@@ -188,7 +188,7 @@ class FakeBoard:
         offset = address - self.window_base
         if offset == regmap.REGIONS["EVENTS"][0]:
             self.events.ack(word)
-            self.tell_loss()
+            self.report_loss()
         elif offset == regmap.REGIONS["RECEIVE"][0]:
             self.received.ack(word)
         if 0x5000 <= offset < 0x5400:
@@ -272,8 +272,8 @@ class FakeBoard:
         if not self.mask(enable):
             return
         free = self.events.depth - len(self.events.records)
-        told = 1 if self.events.lost else 0
-        room = free > regmap.EVENT_RESERVE + told if edge else free >= 1 + told
+        reserved = 1 if self.events.lost else 0
+        room = free > regmap.EVENT_RESERVE + reserved if edge else free >= 1 + reserved
         if room:
             if self.events.lost:
                 self.store_overflow()
@@ -294,7 +294,7 @@ class FakeBoard:
         self.store(tick, 4, 6, 0, self.events.lost, seq)
         self.events.lost = 0
 
-    def tell_loss(self):
+    def report_loss(self):
         if self.events.lost and self.events.depth - len(self.events.records) > regmap.EVENT_RESERVE:
             self.store_overflow()
 

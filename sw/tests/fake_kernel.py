@@ -57,8 +57,8 @@ class Kernel:
             self.kept.pop("train", None)
             return abi.TrainStop(5)
         elif number == abi.IOC_RESPONDER:
-            told = abi.Responder.unpack(data)
-            self.responder = told if told.trigger else None
+            responder = abi.Responder.unpack(data)
+            self.responder = responder if responder.trigger else None
             self.kept.pop("responder", None)
         return None
 

@@ -75,11 +75,11 @@ class Machine:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{text}\n")
 
-    def plug(self, terminal, name="ttyUSB1", interface="01", place="1-2", latency="16", **said):
+    def plug(self, terminal, name="ttyUSB1", interface="01", place="1-2", latency="16", **descriptor):
         """A USB serial port whose other end is a pseudo-terminal's; its path in /dev."""
-        said = ICEBREAKER | said
+        descriptor = ICEBREAKER | descriptor
         usb = f"sysfs/devices/pci0/usb1/{place}"
-        for file, text in said.items():
+        for file, text in descriptor.items():
             self.write(f"{usb}/{file}", text)
         function = f"{usb}/{place}:1.{int(interface)}"
         self.write(f"{function}/bInterfaceNumber", interface)
@@ -92,7 +92,7 @@ class Machine:
         (self.sysfs / "dev" / "char" / f"{os.major(number)}:{os.minor(number)}").symlink_to(node)
         path = self.dev / name
         path.symlink_to(terminal)
-        ident = f"usb-{said['manufacturer']}_{said['product'].replace(' ', '_')}_{said['serial']}-if{interface}-port0"
+        ident = f"usb-{descriptor['manufacturer']}_{descriptor['product'].replace(' ', '_')}_{descriptor['serial']}-if{interface}-port0"
         (self.dev / "serial" / "by-id" / ident).symlink_to(f"../../{name}")
         return str(path)
 

@@ -96,52 +96,52 @@ def command(options, words):
 
 
 def package(ahead, **options):
-    """The package: what its objects told. ahead: seconds in which this machine certainly has a launch on its way."""
+    """The package: what its objects reported. ahead: seconds in which this machine certainly has a launch on its way."""
     import litepulse
 
-    told = {}
+    found = {}
     with litepulse.open(**options) as board:
-        told["identity"] = [board.identity.backend, board.simulated, str(board.tick_hz), board.name]
+        found["identity"] = [board.identity.backend, board.simulated, str(board.tick_hz), board.name]
         before, read, after = board.now(), board.read_clocks(), board.now()
-        told["clocks"] = [before.tick, read.tick, after.tick, read.raw_before <= read.raw_after, read.uncertainty >= 0]
+        found["clocks"] = [before.tick, read.tick, after.tick, read.raw_before <= read.raw_after, read.uncertainty >= 0]
         with board.train(rate=1000, byte=0x5A, baud=115200, count=10) as train:
             pulses = list(train)
-        told["pulses"] = [[p.number, p.tick, str(p.time), p.error, p.interval, p.received] for p in pulses]
-        told["exact"] = train.record.exact
+        found["pulses"] = [[p.number, p.tick, str(p.time), p.error, p.interval, p.received] for p in pulses]
+        found["exact"] = train.record.exact
         outcome = board.launch(at=board.now() + litepulse.s(ahead), byte=0x55, baud=115200)
-        told["launch"] = [outcome.byte, outcome.tick, outcome.wanted, outcome.reason]
+        found["launch"] = [outcome.byte, outcome.tick, outcome.wanted, outcome.reason]
         try:
             board.launch(at=board.now().tick - 1, byte=0x55)
         except litepulse.BadInput as error:
-            told["late"] = str(error)
+            found["late"] = str(error)
         with board.send(MESSAGE, every="1ms", baud=115200) as sending:
-            told["sent"] = [[o.byte, o.tick, o.wanted, o.reason] for o in sending]
-        told["heard"] = bytes(byte.data for byte in sending.received).decode()
+            found["sent"] = [[o.byte, o.tick, o.wanted, o.reason] for o in sending]
+        found["heard"] = bytes(byte.data for byte in sending.received).decode()
         with board.capture(inputs=[0, "rx"], duration="2ms") as capture:
-            told["captured"] = len(list(capture))
+            found["captured"] = len(list(capture))
         responder = board.respond(on=litepulse.Edge(1, "rise"), after="500ns", width="1us")
-        told["armed"] = [board.status().responder_armed, responder.delay]
+        found["armed"] = [board.status().responder_armed, responder.delay]
         try:
             board.train(rate=100)
         except litepulse.InUse as error:
-            told["busy"] = str(error)
+            found["busy"] = str(error)
         responder.close()
-        told["disarmed"] = not board.status().responder_armed
-        told["lin"] = board.backend.responder.lin_entries()
+        found["disarmed"] = not board.status().responder_armed
+        found["lin"] = board.backend.responder.lin_entries()
         with litepulse.Serial(board, 115200, timeout=120) as port:
             timed = port.write(MESSAGE, at=port.now() + litepulse.s(ahead))
             heard = port.read(len(MESSAGE))
-            told["timed"] = [heard.decode(), list(heard.ticks), timed.ticks]
+            found["timed"] = [heard.decode(), list(heard.ticks), timed.ticks]
             freely = port.write(MESSAGE)
             port.flush()
             heard = port.read(len(MESSAGE))
-            told["freely"] = [heard.decode(), list(heard.ticks), freely.ticks]
+            found["freely"] = [heard.decode(), list(heard.ticks), freely.ticks]
         with board.train(rate=1000, byte=1, baud=115200) as train:
             for pulse in train:
                 if pulse.number == 5:
                     break
-        told["stopped"] = [board.status().train_running, train.record.done >= 6]
-    return told
+        found["stopped"] = [board.status().train_running, train.record.done >= 6]
+    return found
 
 
 def run(options, kept, ahead=0.2, **keywords):
@@ -173,7 +173,7 @@ def is_one_line(text):
 
 def check(results, backend):
     """AssertionError unless all is as it must be; the same for each backend."""
-    told = {}
+    outputs = {}
     for name, words in {**COMMANDS, **KEPT}.items():
         if name not in results:
             continue
@@ -182,9 +182,9 @@ def check(results, backend):
         if "--json" in words:
             # Nothing triggered, so nothing was answered.
             assert done["status"] == (name in ("unanswered", "echo")) and done["err"] == "", (name, done)
-            told[name] = json.loads(done["out"])
-            assert told[name]["backend"] == backend and told[name]["simulated"] is True and "device" in told[name], name
-    check_trains(told)
+            outputs[name] = json.loads(done["out"])
+            assert outputs[name]["backend"] == backend and outputs[name]["simulated"] is True and "device" in outputs[name], name
+    check_trains(outputs)
     rows = [line.split(",") for line in results["rows"]["out"].splitlines()]
     assert rows[0] == ["pulse", "tick", "t_ns", "dt_ms", "error_ticks"] and [row[0] for row in rows[1:]] == list("01234")
     assert {row[4] for row in rows[1:]} == {"0"}
@@ -193,34 +193,36 @@ def check(results, backend):
     assert "5 launched, 5 received, 0 refused, 0 records lost" in results["people"]["out"] and "SIMULATED" in results["people"]["out"]
     for name, why in (("overlap", "overlap"), ("past", "has passed"), ("passed", "has passed"), ("no channel", "is not a channel")):
         assert results[name]["status"] == 2 and is_one_line(results[name]["err"]) and why in results[name]["err"], results[name]
-    check_launches(told["send"], results["back to back"])
+    check_launches(outputs["send"], results["back to back"])
     for name in ("silence", "unanswered", "echo"):
-        assert told[name]["lost"] == 0
+        assert outputs[name]["lost"] == 0
     assert (
-        told["silence"]["edges"] == [] and told["unanswered"]["answers"] == [] and told["unanswered"]["delay_ticks"] == ticks(told, "5us")
+        outputs["silence"]["edges"] == []
+        and outputs["unanswered"]["answers"] == []
+        and outputs["unanswered"]["delay_ticks"] == ticks(outputs, "5us")
     )
-    assert told["echo"]["echo_ticks"] == ticks(told, "10us")
-    assert told["info"]["lin_entries"] == 64
+    assert outputs["echo"]["echo_ticks"] == ticks(outputs, "10us")
+    assert outputs["info"]["lin_entries"] == 64
     for name in ("latency", "same byte"):  # a wire answers after a tick
-        assert told[name]["histogram"] == [[1, 20]] and told[name]["answered"] == told[name]["stimuli"] == 20, told[name]
-        assert [each["delay_ticks"] for each in told[name]["samples"]] == [1] * 20 and told[name]["lost"] == 0
-    idle = told["idle"]
+        assert outputs[name]["histogram"] == [[1, 20]] and outputs[name]["answered"] == outputs[name]["stimuli"] == 20, outputs[name]
+        assert [each["delay_ticks"] for each in outputs[name]["samples"]] == [1] * 20 and outputs[name]["lost"] == 0
+    idle = outputs["idle"]
     assert [idle[name] for name in ("train_running", "responder_armed", "queue_idle", "line_busy")] == [False, False, True, False]
     if "keep" in results:
-        check_kept(told, results)
+        check_kept(outputs, results)
     check_package(results["package"], backend)
 
 
-def ticks(told, text):
+def ticks(outputs, text):
     """Of a time of whole microseconds."""
-    exact = Fraction(told["info"]["tick_hz"]) * int(text.removesuffix("us")) / 10**6
+    exact = Fraction(outputs["info"]["tick_hz"]) * int(text.removesuffix("us")) / 10**6
     assert exact.denominator == 1
     return int(exact)
 
 
-def check_trains(told):
+def check_trains(outputs):
     """Every edge where it belongs, as it was launched and as it came back."""
-    hz = Fraction(told["info"]["tick_hz"])
+    hz = Fraction(outputs["info"]["tick_hz"])
     for name, rate, count, byte in (
         ("train", 1000, 30, 0x5A),
         ("fraction", Fraction("2345.678"), 50, None),
@@ -228,7 +230,7 @@ def check_trains(told):
         ("break", 200, 3, None),
         ("parity", 500, 5, 0x33),
     ):
-        result = told[name]
+        result = outputs[name]
         assert result["launched"] == [result["start"] + n * (hz / rate) // 1 for n in range(count)], name
         assert result["received"] == [tick + 1 for tick in result["launched"]] and result["delays"] == {"1": count}, (name, result)
         assert result["received_bytes"] == ([] if byte is None else [byte] * count) and result["bad_frames"] == 0, name
@@ -249,71 +251,79 @@ def check_launches(sent, rows):
     )
 
 
-def check_kept(told, results):
+def check_kept(outputs, results):
     """A train goes on without its command, is looked at, changed and stopped by others."""
-    hz = Fraction(told["info"]["tick_hz"])
-    assert told["keep"]["ended"] == "running" and told["running"]["train_running"] is True
+    hz = Fraction(outputs["info"]["tick_hz"])
+    assert outputs["keep"]["ended"] == "running" and outputs["running"]["train_running"] is True
     assert results["second train"]["status"] == 2 and "running already" in results["second train"]["err"]
-    edges = told["edges"]["edges"]
+    edges = outputs["edges"]["edges"]
     by_channel = {name: [(e["tick"], e["level"]) for e in edges if e["channel"] == name] for name in ("0", "rx")}
     both = min(len(by_channel["0"]), len(by_channel["rx"]))
-    assert len(edges) == 40 and told["edges"]["lost"] == 0
+    assert len(edges) == 40 and outputs["edges"]["lost"] == 0
     assert by_channel["0"][:both] == by_channel["rx"][:both] and both >= 18, "one wire"
     assert all((e["tick"] - edges[0]["tick"]) * 100 < 10 * hz for e in edges)
-    heard = told["bytes"]["bytes"]
+    heard = outputs["bytes"]["bytes"]
     assert [byte["data"] for byte in heard] == [0x5A] * 5 and all(byte["flags"] in ([], ["own"]) for byte in heard)
     assert {b["tick"] - a["tick"] for a, b in zip(heard, heard[1:])} == {hz / 100}
-    start = told["keep"]["start"]
+    start = outputs["keep"]["start"]
     assert (heard[0]["tick"] - 1 - start) % (hz / 100) == 0
-    assert told["step"]["step_ticks"] == -ticks(told, "5us") and told["step"]["at_pulse"] and told["step"]["period_ticks"] == str(hz / 100)
-    stepped = [edge["tick"] for edge in told["stepped"]["edges"]]
-    assert any((tick - 1 - start + ticks(told, "5us")) % (hz / 100) == 0 for tick in stepped[-4:]), stepped
-    assert told["rate"]["rate_hz"] == "50" and told["rate"]["at_pulse"] > told["step"]["at_pulse"]
+    assert (
+        outputs["step"]["step_ticks"] == -ticks(outputs, "5us")
+        and outputs["step"]["at_pulse"]
+        and outputs["step"]["period_ticks"] == str(hz / 100)
+    )
+    stepped = [edge["tick"] for edge in outputs["stepped"]["edges"]]
+    assert any((tick - 1 - start + ticks(outputs, "5us")) % (hz / 100) == 0 for tick in stepped[-4:]), stepped
+    assert outputs["rate"]["rate_hz"] == "50" and outputs["rate"]["at_pulse"] > outputs["step"]["at_pulse"]
     heading, *rows = [line.split(",") for line in results["slower"]["out"].splitlines()]
     assert heading[-2:] == ["monotonic_ns", "uncertainty_ns"] and all(int(row[-2]) > 0 and int(row[-1]) > 0 for row in rows)
     falls = [int(row[2]) for row in rows]
     assert len(falls) == 12 and all(b > a for a, b in zip(falls, falls[1:]))
     # Four falling edges a byte of 0x5a: the first is the start bit, one period later comes the next.
     assert any(b - a == hz / 50 for a in falls for b in falls), falls
-    moved = start - ticks(told, "5us") + told["rate"]["at_pulse"] * (hz / 100) + hz / 100
+    moved = start - ticks(outputs, "5us") + outputs["rate"]["at_pulse"] * (hz / 100) + hz / 100
     assert any((fall - 1 - moved) % (hz / 50) == 0 for fall in falls), (falls, moved)
-    assert told["stop"]["stopped"] == ["train"] and told["stop"]["pulses"] > told["rate"]["at_pulse"]
+    assert outputs["stop"]["stopped"] == ["train"] and outputs["stop"]["pulses"] > outputs["rate"]["at_pulse"]
     assert results["nothing runs"]["status"] == 0 and "nothing was running" in results["nothing runs"]["out"]
     assert results["no train"]["status"] == 2 and "no train is running" in results["no train"]["err"]
     assert results["pulses"]["status"] == 0 and "running: 100 Hz, pulse of" in results["pulses"]["out"]
-    (answer,) = told["answer"]["answers"]
-    assert answer["delay_ticks"] == told["answer"]["delay_ticks"] == ticks(told, "50us") and told["answer"]["missed"] == []
-    assert told["armed"]["armed"] is True and told["is armed"]["responder_armed"] is True and told["is armed"]["train_running"] is True
-    assert results["off"]["status"] == 0 and "disarmed" in results["off"]["out"] and told["end"]["responder_armed"] is False
-    assert told["goes on"]["stopped"] == ["train"], "two responders have come and gone beside it"
-    assert told["later"]["ended"] == "running" and told["later"]["launched"] == [], "it returns before the train begins"
-    first, second = (edge["tick"] - 1 - told["later"]["start"] for edge in told["begun"]["edges"])
-    assert first >= 0 and first % (hz / 100) == 0 and second - first == hz / 100 and told["last stop"]["stopped"] == ["train"]
-    assert told["end"]["train_running"] is False
+    (answer,) = outputs["answer"]["answers"]
+    assert answer["delay_ticks"] == outputs["answer"]["delay_ticks"] == ticks(outputs, "50us") and outputs["answer"]["missed"] == []
+    assert (
+        outputs["armed"]["armed"] is True
+        and outputs["is armed"]["responder_armed"] is True
+        and outputs["is armed"]["train_running"] is True
+    )
+    assert results["off"]["status"] == 0 and "disarmed" in results["off"]["out"] and outputs["end"]["responder_armed"] is False
+    assert outputs["goes on"]["stopped"] == ["train"], "two responders have come and gone beside it"
+    assert outputs["later"]["ended"] == "running" and outputs["later"]["launched"] == [], "it returns before the train begins"
+    first, second = (edge["tick"] - 1 - outputs["later"]["start"] for edge in outputs["begun"]["edges"])
+    assert first >= 0 and first % (hz / 100) == 0 and second - first == hz / 100 and outputs["last stop"]["stopped"] == ["train"]
+    assert outputs["end"]["train_running"] is False
 
 
-def check_package(told, backend):
+def check_package(found, backend):
     """The same through Python."""
-    assert told["identity"][:2] == [backend, True]
-    hz = Fraction(told["identity"][2])
-    before, tick, after, *sure = told["clocks"]
+    assert found["identity"][:2] == [backend, True]
+    hz = Fraction(found["identity"][2])
+    before, tick, after, *sure = found["clocks"]
     assert before <= tick <= after and sure == [True, True]
-    start = told["pulses"][0][1]
-    for number, (n, tick, seconds, error, interval, received) in enumerate(told["pulses"]):
+    start = found["pulses"][0][1]
+    for number, (n, tick, seconds, error, interval, received) in enumerate(found["pulses"]):
         assert (n, tick, error, received) == (number, start + number * hz / 1000, 0, tick + 1) and Fraction(seconds) == tick / hz
         assert interval == (None if not number else hz / 1000)
-    assert len(told["pulses"]) == 10 and told["exact"] is True
-    byte, tick, wanted, reason = told["launch"]
+    assert len(found["pulses"]) == 10 and found["exact"] is True
+    byte, tick, wanted, reason = found["launch"]
     assert (byte, tick, reason) == (0x55, wanted, None)
-    assert "has passed" in told["late"]
-    assert bytes(each[0] for each in told["sent"]) == MESSAGE and all(tick == wanted and not why for _, tick, wanted, why in told["sent"])
-    assert told["heard"] == MESSAGE.decode() and told["captured"] == 0
-    assert told["armed"] == [True, round(hz / 2_000_000)] and "a job on it already" in told["busy"] and told["disarmed"] is True
-    assert told["stopped"] == [False, True]
-    assert told["lin"] == 64
+    assert "has passed" in found["late"]
+    assert bytes(each[0] for each in found["sent"]) == MESSAGE and all(tick == wanted and not why for _, tick, wanted, why in found["sent"])
+    assert found["heard"] == MESSAGE.decode() and found["captured"] == 0
+    assert found["armed"] == [True, round(hz / 2_000_000)] and "a job on it already" in found["busy"] and found["disarmed"] is True
+    assert found["stopped"] == [False, True]
+    assert found["lin"] == 64
     for name in ("timed", "freely"):
-        heard, received, left = told[name]
-        assert heard == MESSAGE.decode() and received == [tick + 1 for tick in left], (name, told[name])
+        heard, received, left = found[name]
+        assert heard == MESSAGE.decode() and received == [tick + 1 for tick in left], (name, found[name])
 
 
 def injected(name, tick, bit):
@@ -343,26 +353,26 @@ def injected(name, tick, bit):
     return edges, heard
 
 
-def check_injection(name, told, edges, bit):
+def check_injection(name, result, edges, bit):
     """AssertionError unless the pin and what was heard of it are what was asked for. edges: all of TX from the frame's tick on."""
     _, break_bits, data, _, error = INJECTIONS[name]
-    assert (told["sent"], told["break_bits"]) == (data, break_bits), (name, told)
-    wanted, heard = injected(name, told["tick"], bit)
+    assert (result["sent"], result["break_bits"]) == (data, break_bits), (name, result)
+    wanted, heard = injected(name, result["tick"], bit)
     assert edges == wanted, (name, edges, wanted)
-    assert [(one["tick"], one["byte"], one["break"]) for one in told["records"]] == heard, (name, told["records"], heard)
-    frames = [(one["tick"], one["id"], one["data"], one["error"]) for one in told["frames"]]
+    assert [(one["tick"], one["byte"], one["break"]) for one in result["records"]] == heard, (name, result["records"], heard)
+    frames = [(one["tick"], one["id"], one["data"], one["error"]) for one in result["frames"]]
     if error == "no header":
         assert frames == [(tick, None, f"{byte:02x}", error) for tick, byte, _ in heard], (name, frames)
     else:
-        assert frames == [(told["tick"] + 1, None if error == "wrong parity" else 16, data[4:8], error)], (name, frames)
-        assert told["frames"][0]["own_header"] and told["frames"][0]["own_response"], (name, told)
+        assert frames == [(result["tick"] + 1, None if error == "wrong parity" else 16, data[4:8], error)], (name, frames)
+        assert result["frames"][0]["own_header"] and result["frames"][0]["own_response"], (name, result)
 
 
-def check_injections(told, edges, bit):
+def check_injections(results, edges, bit):
     """Of injections in turn on one board; edges: all of TX from the first on."""
-    starts = [one["tick"] for one in told.values()]
-    assert starts == sorted(starts) and list(told) == list(INJECTIONS) and edges[0][0] == starts[0], (starts, edges[:1])
-    for (name, one), end in zip(told.items(), [*starts[1:], edges[-1][0] + 1]):
+    starts = [one["tick"] for one in results.values()]
+    assert starts == sorted(starts) and list(results) == list(INJECTIONS) and edges[0][0] == starts[0], (starts, edges[:1])
+    for (name, one), end in zip(results.items(), [*starts[1:], edges[-1][0] + 1]):
         check_injection(name, one, [edge for edge in edges if one["tick"] <= edge[0] < end], bit)
 
 

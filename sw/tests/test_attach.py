@@ -129,20 +129,20 @@ def of_version(major, minor):
 
 
 @pytest.mark.parametrize(
-    "what, said",
+    "what, message",
     [
         (Words(), "not a LitePulse .read 0x600df00d at 0x00008000, "),
         (of_version(7, 1), f"the core is version 7.1, this program drives version {regs.VERSION_MAJOR}.{regs.VERSION_MINOR}"),
         (of_version(regs.VERSION_MAJOR, regs.VERSION_MINOR + 1), f"the core is version {regs.VERSION_MAJOR}.{regs.VERSION_MINOR + 1}"),
     ],
 )
-def test_what_is_no_litepulse_of_ours(machine, what, said):
+def test_what_is_no_litepulse_of_ours(machine, what, message):
     with Server(what) as server:
         port = machine.plug(server.spec)
         with unchanged(server.spec):
             done = run(machine, "attach", port)
         assert done.returncode == 2 and done.stdout == "" and is_one_line(done.stderr), done.stderr
-        assert re.search(said, done.stderr) and done.stderr.startswith(f"litepulse: {port}: ")
+        assert re.search(message, done.stderr) and done.stderr.startswith(f"litepulse: {port}: ")
 
 
 def other_end(kind, terminal, stop):
@@ -214,13 +214,13 @@ def test_without_the_module(machine, board):
 
 
 @pytest.mark.parametrize(
-    "problem, said",
+    "problem, message",
     [
         ("Key was rejected by service", "which no key that it knows has signed: docs/driver-install.md"),
         ("Operation not permitted", "installed but not loaded (Operation not permitted): 'sudo modprobe litepulse_uartbone'"),
     ],
 )
-def test_a_module_that_is_not_loaded(machine, board, problem, said):
+def test_a_module_that_is_not_loaded(machine, board, problem, message):
     machine.write("kernel", "none")
     for module in (machine.sysfs / "module").iterdir():
         module.rmdir()
@@ -228,7 +228,7 @@ def test_a_module_that_is_not_loaded(machine, board, problem, said):
     machine.write("programs/modprobe", f"modprobe: ERROR: could not insert 'litepulse_uartbone': {problem}")
     done = run(machine, "attach", machine.plug(board.spec))
     assert done.returncode == 2 and is_one_line(done.stderr)
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_not_root(machine, board):
@@ -249,14 +249,14 @@ def test_on_this_kernel_without_the_module(board):
 
 
 @pytest.mark.parametrize(
-    "kernel, said",
+    "kernel, message",
     [("no board", "the kernel found no board there within"), ("refuses", "the kernel's driver refuses the board; its log may say why")],
 )
-def test_what_the_kernel_refuses(machine, board, kernel, said, monkeypatch):
+def test_what_the_kernel_refuses(machine, board, kernel, message, monkeypatch):
     monkeypatch.setattr(attach, "_APPEAR", 0.3)
     machine.write("kernel", kernel)
     port = describe(machine.host, machine.plug(board.spec))
-    with unchanged(board.spec), pytest.raises(LitePulseError, match=said):
+    with unchanged(board.spec), pytest.raises(LitePulseError, match=message):
         attach.Link(machine.host, port)
     assert (machine.folder / "discipline").read_text() == "0\n" and machine.latency_file().read_text() == "16\n"
 
@@ -317,7 +317,7 @@ def test_a_port_that_another_process_uses(machine, board):
 
 
 @pytest.mark.parametrize(
-    "path, said",
+    "path, message",
     [
         ("/dev/ttyNOTHERE", "there is no such port"),
         ("/etc/hostname", "not a serial port"),
@@ -325,18 +325,18 @@ def test_a_port_that_another_process_uses(machine, board):
         ("tcp:localhost:1234", "only a serial port of this computer"),
     ],
 )
-def test_what_is_no_port(machine, path, said):
+def test_what_is_no_port(machine, path, message):
     for verb in ("attach", "detach"):
         if (verb, path) == ("detach", "tcp:localhost:1234"):
             continue
         done = run(machine, verb, path)
         assert done.returncode == 2 and is_one_line(done.stderr), done.stderr
-        assert said in done.stderr or verb == "detach"
+        assert message in done.stderr or verb == "detach"
 
 
 def test_arguments_that_make_no_sense(machine, board):
     port = machine.plug(board.spec)
-    for arguments, said in (
+    for arguments, message in (
         (["attach", port, "--baud", "150000"], "neither 115200 nor at least 230400"),
         (["attach", port, "--baud", "x"], "baud"),
         (["attach", port, "--baud", "1M", "--port-baud", "9600"], "only a bridge at 115200"),
@@ -348,7 +348,7 @@ def test_arguments_that_make_no_sense(machine, board):
         (["--sim", "doctor"], "not for --sim"),
     ):
         done = run(machine, *arguments)
-        assert done.returncode == 2 and is_one_line(done.stderr) and said in done.stderr, (arguments, done.stderr)
+        assert done.returncode == 2 and is_one_line(done.stderr) and message in done.stderr, (arguments, done.stderr)
     assert board.received == b""
 
 
@@ -414,18 +414,18 @@ def test_a_port_that_is_not_there_is_not_waited_for(machine, monkeypatch):
 def test_the_rights_of_a_new_port(machine, board, monkeypatch):
     """Until udev has set them nobody but root may open it; of an older port they are what they are."""
     port = machine.plug(board.spec)
-    real, asked = os.access, []
+    real, tried = os.access, []
 
     def access(path, mode):
-        asked.append(path)
-        return len(asked) > 5 and real(path, mode)
+        tried.append(path)
+        return len(tried) > 5 and real(path, mode)
 
     monkeypatch.setattr(os, "access", access)
     monkeypatch.setattr(ports.time, "time", lambda: os.stat(port).st_ctime + 0.1)
-    assert ports.may_open(port) and len(asked) == 6
-    asked.clear()
+    assert ports.may_open(port) and len(tried) == 6
+    tried.clear()
     monkeypatch.setattr(ports.time, "time", lambda: os.stat(port).st_ctime + ports.OPEN_SECONDS)
-    assert not ports.may_open(port) and len(asked) == 1
+    assert not ports.may_open(port) and len(tried) == 1
     for error, young, old in ((errno.EACCES, 1, 0), (errno.ENXIO, 1, 1), (errno.ENODEV, 1, 1), (errno.ENOENT, 0, 0), (errno.EBUSY, 0, 0)):
         for age, settles in ((0.1, young), (ports.OPEN_SECONDS, old), (-3600, old)):
             monkeypatch.setattr(ports.time, "time", lambda age=age: os.stat(port).st_ctime + age)
@@ -493,7 +493,7 @@ def test_several_boards_are_listed(machine, terminals):
     assert all(f"by-id/usb-1BitSquared_iCEBreaker_V1.0e_ib{n}-if01-port0 (iCEBreaker V1.0e)" in done.stderr for n in range(3))
 
 
-def test_what_a_plug_says(machine, terminals):
+def test_descriptors_of_a_plug(machine, terminals):
     path = machine.plug(terminals[0])
     stable = preferred(machine.host, path)
     for name in (path, stable, terminals[0]):
@@ -633,12 +633,12 @@ def test_the_service_keeps_nothing_open(machine, board, ended):
 def test_other_commands_are_sent_to_the_device(machine, board, ended):
     port = machine.plug(board.spec)
     result = attached(machine, ended, port)
-    asked = board.received
+    before = board.received
     for verb in (["info"], ["stop"], ["train", "--rate", "58"], ["--bridge-baud", "1M", "info"]):
         done = run(machine, "--port", port, *verb)
         assert done.returncode == 2 and is_one_line(done.stderr), done.stderr
         assert f"{port}: attached to the kernel as /dev/litepulse0: use that, or 'litepulse detach {port}' gives" in done.stderr
-    assert board.received == asked and is_running(result["process"])
+    assert board.received == before and is_running(result["process"])
 
 
 def test_detach_by_device_and_alone(machine, board, ended):

@@ -192,15 +192,15 @@ def test_every_figure_is_that_of_the_recorded_pins(tmp_path):
     assert result["break"]["asked"] == 5 and result["break"]["seen"]["count"] == 0, "a pseudo-terminal sends none"
     assert result["break"]["program"]["least"] >= 10_000_000
     page = page_of(tmp_path / "page.html")
-    said = " ".join(page.text)
+    output = " ".join(page.text)
     assert page.tags.count("svg") >= 6 and page.tags.count("figure") >= 4
     for text in ("pseudo-terminal", "Simulated, or not real", f"{result['baud']['bits']['ppm']:+.3f}", "none seen", os.uname().release):
-        assert text in said, text
+        assert text in output, text
 
 
 @pytest.mark.full
 @pytest.mark.seconds(15)
-def test_what_is_lost_wrong_or_added_is_told_apart(tmp_path):
+def test_lost_wrong_and_added_bytes_are_distinguished(tmp_path):
     """And a UART with longer stop bits has no lower baud."""
 
     class Bad(Faulty):
@@ -216,14 +216,14 @@ def test_what_is_lost_wrong_or_added_is_told_apart(tmp_path):
             "from_port": {"sent": 300, "received": 299, "lost": 2, "wrong": 1, "added": 1, "errors": 0},
             "to_port": {"sent": 300, "received": 297, "lost": 3, "wrong": 0, "added": 0, "errors": 0},
         }
-    said = " ".join(done.stdout.split())
-    assert len(result["complaints"]) == 4 and "2 bytes lost, 1 wrong, 1 added, 0 with errors, of 300 sent from the port, idle" in said
+    output = " ".join(done.stdout.split())
+    assert len(result["complaints"]) == 4 and "2 bytes lost, 1 wrong, 1 added, 0 with errors, of 300 sent from the port, idle" in output
     assert abs(result["baud"]["bits"]["ppm"]) <= result["baud"]["bits"]["uncertainty_ppm"]
     assert result["baud"]["rows"]["ppm"] == pytest.approx((10 / 10.25 - 1) * 10**6, abs=result["baud"]["rows"]["uncertainty_ppm"])
     stop = Fraction(HZ, BAUD) * Fraction(5, 4)
     assert {value for value, _ in result["bits"]["stop_bit"]["histogram"]} <= {int(stop), int(stop) + 1}
     assert "Lost or wrong" in page_of(tmp_path / "page.html").text
-    assert "measuring latency, loaded" in said and "2 lost, 1 wrong, 1 added of 300" in said
+    assert "measuring latency, loaded" in output and "2 lost, 1 wrong, 1 added of 300" in output
 
 
 class Silent(Faulty):
@@ -251,10 +251,10 @@ WIRING = {
 @pytest.mark.seconds(3)
 @pytest.mark.parametrize("case", WIRING)
 def test_what_is_not_wired_is_one_line(case, tmp_path):
-    uart, baud, more, said = WIRING[case]
+    uart, baud, more, message = WIRING[case]
     with patient(tmp_path, uart=uart, baud=baud) as board:
         done = run(*board.words("-o", tmp_path / "page", "--json", *more))
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"litepulse: certify: {said.format(port=board.port)}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"litepulse: certify: {message.format(port=board.port)}\n")
     assert {path.name for path in tmp_path.iterdir()} == {"pins.vcd"}, "no half of a page"
 
 
@@ -275,8 +275,8 @@ def test_however_it_ends_nothing_goes_on(number, tmp_path):
         started = children(process.pid)
         assert len(started) == 1 + len(os.sched_getaffinity(0)), "the program on the port, a busy process for each processor"
         process.send_signal(number)
-        _, said = process.communicate(timeout=30)
-        assert process.returncode == (-9 if number == signal.SIGKILL else 128 + number) and said == ""
+        _, errors = process.communicate(timeout=30)
+        assert process.returncode == (-9 if number == signal.SIGKILL else 128 + number) and errors == ""
         end = time.monotonic() + 10
         while any(Path(f"/proc/{each}").exists() for each in started):
             assert time.monotonic() < end, "a process goes on"
@@ -297,8 +297,8 @@ def test_the_boards_own_port(tmp_path):
     edges = len(recorded["tx"]) - 1
     assert 5000 <= result["edges"] == edges < 5300 and result["delay"]["histogram"] == [[1, edges]]
     assert (result["missing"], result["extra"], result["moved"], result["complaints"]) == (0, 0, 0, [])
-    said = " ".join(page_of(tmp_path / "page.html").text)
-    assert f"{edges:,}" in said and "LitePulse's own port" in said
+    output = " ".join(page_of(tmp_path / "page.html").text)
+    assert f"{edges:,}" in output and "LitePulse's own port" in output
 
 
 def test_ctrl_c_writes_nothing(tmp_path):

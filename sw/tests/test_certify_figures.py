@@ -313,7 +313,7 @@ def test_breaks():
     assert analysis.break_in([(10, 0), (20, 1), (100, 0)], Fraction(1000)) is None
     assert analysis.break_in([(10, 0), (1010, 1)], Fraction(1000)) is None, "a frame of zeros is as long"
     found = analysis.breaks_of([Break(5, 25, 100, 1300), Break(6, 36, None, None)])
-    assert (found.asked, found.seen.rows(), found.program.rows()) == (2, [(1200, 1)], [(20, 1), (30, 1)])
+    assert (found.requested, found.seen.rows(), found.program.rows()) == (2, [(1200, 1)], [(20, 1), (30, 1)])
 
 
 @pytest.mark.parametrize("active", [0, 1])

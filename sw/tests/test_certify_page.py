@@ -98,20 +98,20 @@ def shown(result):
 def test_a_figure_is_given_with_its_uncertainty(host):
     result = result_of(records_of(2000), host)
     assert result["latency"]["idle"]["uncertainty_ns"] == 1021 and result["latency"]["idle"]["resolved"]["pin_to_read"]
-    said = dict(summary(result))
-    assert said["pin to read()"] == "median 10 µs, 10 µs to 10 µs, 1 sample, ± 1.021 µs"
-    assert said["write() to pin"].startswith("median 30 µs") and "median 30 µs, 30 µs to 30 µs, 1 sample, ± 1.021 µs" in shown(result)
-    assert said["round trip"] == "median 60 µs, 60 µs to 60 µs, 1 sample"
+    lines = dict(summary(result))
+    assert lines["pin to read()"] == "median 10 µs, 10 µs to 10 µs, 1 sample, ± 1.021 µs"
+    assert lines["write() to pin"].startswith("median 30 µs") and "median 30 µs, 30 µs to 30 µs, 1 sample, ± 1.021 µs" in shown(result)
+    assert lines["round trip"] == "median 60 µs, 60 µs to 60 µs, 1 sample"
 
 
 def test_a_figure_below_its_uncertainty_is_not_given_alone(host):
     """15 us: more than the one, less than the other."""
     result = result_of(records_of(30_000), host)
-    said = dict(summary(result))
-    assert said["pin to read()"] == "too small to tell: less than its uncertainty of 15.021 µs (1 sample)"
-    assert said["write() to pin"] == "median 30 µs, 30 µs to 30 µs, 1 sample, ± 15.021 µs"
+    lines = dict(summary(result))
+    assert lines["pin to read()"] == "too small to tell: less than its uncertainty of 15.021 µs (1 sample)"
+    assert lines["write() to pin"] == "median 30 µs, 30 µs to 30 µs, 1 sample, ± 15.021 µs"
     text = shown(result)
-    assert said["pin to read()"] in text and "10 µs" not in text and "60 µs" in text
+    assert lines["pin to read()"] in text and "10 µs" not in text and "60 µs" in text
 
 
 def test_what_was_lost_is_on_the_page_and_what_comes_from_elsewhere_is_text(host):
@@ -166,9 +166,9 @@ def test_a_virtual_machine(host, vendor, product, flags, virtual):
     write(host.proc / "cpuinfo", f"flags\t\t: fpu {flags} sse\n")
     machine = machine_of(host)
     assert machine["virtual"] == virtual
-    said = not_real(False, PORT, machine)
-    assert any("hypervisor carries its bytes" in text for text in said) == (vendor == "QEMU")
-    assert any(text.startswith("the machine: ") for text in said) == (virtual is not None)
+    reasons = not_real(False, PORT, machine)
+    assert any("hypervisor carries its bytes" in text for text in reasons) == (vendor == "QEMU")
+    assert any(text.startswith("the machine: ") for text in reasons) == (virtual is not None)
     assert not_real(False, None, machine) == [] and len(not_real(True, None, machine)) == 1
 
 
@@ -191,19 +191,19 @@ def test_a_usb_adapter(tmp_path, monkeypatch):
     link = tmp_path / f"dev/char/{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
     link.parent.mkdir(parents=True)
     link.symlink_to(port / "tty/ttyUSB3")
-    said = port_of(host, "/dev/null", PortKind("serial port", "ftdi_sio"))
-    assert said["usb"] == {"title": "Maker Some Adapter, serial number A1", "id": "0403:6001"} and said["latency_timer_ms"] == 16
+    described = port_of(host, "/dev/null", PortKind("serial port", "ftdi_sio"))
+    assert described["usb"] == {"title": "Maker Some Adapter, serial number A1", "id": "0403:6001"} and described["latency_timer_ms"] == 16
     assert (
-        said["uart"] is None
-        and said["says"] == "a USB adapter (Maker Some Adapter, serial number A1), driver ftdi_sio, latency timer 16 ms"
+        described["uart"] is None
+        and described["says"] == "a USB adapter (Maker Some Adapter, serial number A1), driver ftdi_sio, latency timer 16 ms"
     )
 
 
 def test_a_pseudo_terminal():
     master, slave = pty.openpty()
     name = os.ttyname(slave)
-    said = port_of(Host(), name, kind_of(name))
-    assert said["says"] == "a pseudo-terminal: no UART and no wire, software alone" and said["uart"] is said["usb"] is None
-    assert any("has no UART and no wire" in text for text in not_real(False, said, {"virtual": None}))
+    port = port_of(Host(), name, kind_of(name))
+    assert port["says"] == "a pseudo-terminal: no UART and no wire, software alone" and port["uart"] is port["usb"] is None
+    assert any("has no UART and no wire" in text for text in not_real(False, port, {"virtual": None}))
     os.close(master)
     os.close(slave)

@@ -144,11 +144,11 @@ class World:
         return self.answer()
 
     def tell(self, do, **words):
-        self.said = getattr(self, f"do_{do}")(**words)
+        self.reply = getattr(self, f"do_{do}")(**words)
 
     def answer(self, seconds=0):
-        said, self.said = self.said, None
-        return said
+        reply, self.reply = self.reply, None
+        return reply
 
     def do_enable(self):
         return {"enabled": self.rs485}
@@ -291,19 +291,19 @@ def test_a_port_that_takes_no_bytes(monkeypatch):
     """Not forever."""
     monkeypatch.setattr(procedure, "ANSWER_SECONDS", 0.05)
     world = World()
-    monkeypatch.setattr(world, "answer", lambda seconds=0: None if world.said == {"written": 256} else World.answer(world))
+    monkeypatch.setattr(world, "answer", lambda seconds=0: None if world.reply == {"written": 256} else World.answer(world))
     with pytest.raises(LitePulseError, match="has not taken all bytes within 0.05 s"):
         run(world)
 
 
 def test_a_request_without_an_answer_is_counted(monkeypatch):
     world = World()
-    frame, asked = world.frame, []
+    frame, echoed = world.frame, []
 
     def some(byte, start):
         if world.mode == "echo":
-            asked.append(byte)
-            if len(asked) % 5 == 0:
+            echoed.append(byte)
+            if len(echoed) % 5 == 0:
                 return start
         return frame(byte, start)
 

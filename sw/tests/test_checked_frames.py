@@ -157,7 +157,7 @@ def test_each_write_is_done_once_whatever_gets_lost(seed, monkeypatch):
         bus.close()
 
 
-def test_a_board_that_is_gone_is_told():
+def test_an_unplugged_board_is_reported():
     memory = Memory()
     with Server(memory, checked=Checked()) as server:
         bus = framed_port(server)

@@ -143,7 +143,7 @@ def test_other_bad_input(case):
 @pytest.mark.parametrize(
     "verb", [["info"], ["train", "--rate", "58"], ["stop"], ["adjust", "--step", "1t"], ["capture"], ["respond", "--off"]]
 )
-def test_without_a_device_it_says_so_and_does_not_simulate(verb):
+def test_without_a_device_it_fails_and_does_not_simulate(verb):
     if Path("/dev/litepulse0").exists():
         pytest.skip("a real device is there")
     done = run(*verb)
@@ -310,14 +310,14 @@ def test_the_time_left_until_the_first_launch_counts_down(verb, tmp_path):
         command = [*COMMAND, "--port", server.spec, *words]
         with subprocess.Popen(command, env=surroundings(ENV), stdin=subprocess.DEVNULL, stdout=other, stderr=other) as process:
             os.close(other)
-            shown, left, told = "", [], False
+            shown, left, interrupted = "", [], False
             with contextlib.suppress(OSError):  # the terminal's other end is closed
                 while part := os.read(terminal, 65536):
                     shown += part.decode(errors="replace")
                     left = re.findall(r", in (\d+) min (\d+) s", shown)
-                    if len(set(left)) > 3 and not told:
+                    if len(set(left)) > 3 and not interrupted:
                         process.send_signal(signal.SIGINT)
-                        told = True
+                        interrupted = True
         os.close(terminal)
         seconds = [60 * int(minutes) + int(rest) for minutes, rest in left]
         assert len(set(seconds)) > 3 and seconds == sorted(seconds, reverse=True) and seconds[0] < 3600
@@ -337,7 +337,7 @@ def test_interrupts_stop_the_train_and_print_the_statistics(number, board):
     assert f"{launched} launched, {launched} received" in out
 
 
-def test_an_interrupted_count_says_so(board):
+def test_an_interrupted_count_reports_it(board):
     process = start("--port", board.spec, "train", "--rate", "58", "--count", "1000000", "--json")
     while len(board.line_log) < 5:
         time.sleep(0.01)
@@ -382,7 +382,7 @@ def test_a_board_unplugged_in_the_middle_still_gives_statistics():
     assert result["launched"] and result["max_error_ticks"] == 0
 
 
-def test_a_board_that_restarts_in_the_middle_is_told():
+def test_a_restart_in_the_middle_is_reported():
     with Server(FakeBoard(step=100_000), "tcp") as server:
         process = start("--port", server.spec, "train", "--rate", "58")
         while len(server.board.line_log) < 10:
@@ -512,8 +512,8 @@ def test_info(board):
         and result["train_running"] is False
     )
     done = run("info", "--port", board.spec)
-    said = " ".join(done.stdout.split())  # wherever its lines end
-    assert done.returncode == 0 and "48 MHz" in said and "±50 ppm" in said and "idle" in said
+    output = " ".join(done.stdout.split())  # wherever its lines end
+    assert done.returncode == 0 and "48 MHz" in output and "±50 ppm" in output and "idle" in output
 
 
 RESPOND = ["respond", "--on", "break", "--delay", "1us", "--keep"]
@@ -621,9 +621,9 @@ def test_bytes_alone_with_all_that_is_known_of_them(style, board):
     assert done.returncode == 0, done.stderr
     ticks, values = ([50_000_000 + 10_000 * n for n in range(len(FLAGS))], [0x41 + n for n in range(len(FLAGS))])
     if style == "json":
-        told = json.loads(done.stdout)
-        assert told["edges"] == [] and [byte["tick"] for byte in told["bytes"]] == ticks
-        assert [("+".join(byte["flags"]), byte["data"]) for byte in told["bytes"]] == list(zip(FLAGS.values(), values))
+        result = json.loads(done.stdout)
+        assert result["edges"] == [] and [byte["tick"] for byte in result["bytes"]] == ticks
+        assert [("+".join(byte["flags"]), byte["data"]) for byte in result["bytes"]] == list(zip(FLAGS.values(), values))
         return
     lines = [line for line in done.stdout.splitlines() if not line.startswith("##")]
     names, *rows = [line.removeprefix("# ").split("," if style == "csv" else None) for line in lines]

@@ -180,8 +180,8 @@ def test_a_board_behind_registers(samples):
 # A board of the kernel's driver ---------------------------------------------------------------------------------------------------
 
 
-class Telling(Kernel):
-    """A kernel whose device has been told records already; the board's time goes on with each look."""
+class Reporting(Kernel):
+    """A kernel whose device has records already; the board's time goes on with each look."""
 
     tick = 0
 
@@ -211,18 +211,18 @@ def test_a_board_of_the_driver(monkeypatch, tmp_path):
     for number in range(40):
         draw = random.Random(f"driver {number}")
         begin = draw.choice(CARRIES)
-        told = records(draw, begin)
+        events = records(draw, begin)
         options = {"count": draw.randrange(1, 1500)} if draw.random() < 0.5 else {}
         outcomes = []
         for whole in (False, True):
-            kernel = Telling()
+            kernel = Reporting()
             kernel.tick = begin
             monkeypatch.setattr(fcntl, "ioctl", kernel.ioctl)
             with Board(DriverBackend(str(tmp_path / "litepulse0"))) as board:
 
-                def begin_job(board=board, told=told, options=options):
+                def begin_job(board=board, events=events, options=options):
                     job = board.capture(inputs=(0, 2, "rx"), duration="100ms", **options)
-                    assert os.write(board.backend.device.file, b"".join(told)) == len(told) * abi.Event.layout.size
+                    assert os.write(board.backend.device.file, b"".join(events)) == len(events) * abi.Event.layout.size
                     return job
 
                 outcomes.append(collected(begin_job, whole))

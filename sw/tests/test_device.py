@@ -234,7 +234,7 @@ def test_a_command_lost_on_the_cable_is_not_repeated(monkeypatch):
     assert board.writes == before + 1
 
 
-def test_a_core_that_does_not_answer_is_told(monkeypatch):
+def test_a_core_that_does_not_answer_is_reported(monkeypatch):
     monkeypatch.setattr(registers, "ANSWER_TIMEOUT", 0.02)
     board = FakeBoard()
     device = connect(board)
@@ -325,7 +325,7 @@ def test_overflow_is_counted_exactly():
     assert record.max_error == 0 and not record.exact
 
 
-def test_stop_leaves_the_line_idle_and_tells_the_count():
+def test_stop_leaves_the_line_idle_and_reports_the_count():
     board = FakeBoard(step=400_000)
     device = connect(board)
     run = started(device)
@@ -353,7 +353,7 @@ def test_another_process_adjusts_and_the_ideal_follows():
     assert ticks[n] - ticks[n - 1] == 33333 - 7 and ticks[299] - ticks[n] == (1 + (299 - n) * 100_000) // 3  # A_n has 1/3 of a tick
 
 
-def test_a_clock_that_stands_still_is_told(monkeypatch):
+def test_a_stopped_clock_is_reported(monkeypatch):
     monkeypatch.setattr("litepulse.job.STANDSTILL_SECONDS", 0.05)
     board = FakeBoard()
     device = connect(board)
@@ -443,11 +443,11 @@ def test_losses_after_the_last_record_count():
     device.recorder.events.discard()
     fill(board, 300)
     found = []
-    board.tell_loss = lambda: None  # the board has not yet had time to write the OVERFLOW record
+    board.report_loss = lambda: None  # the board has not yet had time to write the OVERFLOW record
     found = device.recorder.events.drain()
     assert len(found) == 256 and device.recorder.events.lost == 44
-    del board.tell_loss
-    board.tell_loss()
+    del board.report_loss
+    board.report_loss()
     assert device.recorder.events.drain() == [Lost(1256, 44)] and device.recorder.events.lost == 44
 
 
@@ -505,7 +505,7 @@ def test_a_full_queue_is_never_overrun():
     assert len(board.queue) == 64
 
 
-def test_lost_launches_are_told(monkeypatch):
+def test_lost_launches_are_reported(monkeypatch):
     monkeypatch.setattr(queue, "ANSWER_TIMEOUT", 0.02)
     board = FakeBoard()
     device = connect(board)

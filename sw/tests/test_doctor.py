@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""doctor: each fault it knows of, made in turn on a machine that is all right, is told with its fix; and nothing else is."""
+"""doctor: each fault it knows of, made in turn on a machine that is all right, is reported with its fix; and nothing else is."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def board():
 def examine(machine, path=None):
     """{name: Check}"""
     checks = Doctor(machine.host, path).run()
-    assert [check.name for check in checks] == NAMES and all(check.said for check in checks)
+    assert [check.name for check in checks] == NAMES and all(check.finding for check in checks)
     assert all(bool(check.fix) == (check.state == FAULT) for check in checks)
     return {check.name: check for check in checks}
 
@@ -54,22 +54,22 @@ def test_all_right_before_attaching(machine, board):
     with unchanged(board.spec):
         checks = examine(machine)
     assert states(checks) == {"cable": SKIPPED, "devices": NOTE}
-    assert checks["rate"].said == "up to 3000000 baud, checks frames" and "litepulse attach" in checks["devices"].said
-    assert checks["latency timer"].said == "16 ms now; 'litepulse attach' sets 1 ms" and machine.latency_file().read_text() == "16\n"
-    assert f"{path} is" not in checks["port"].said and "serial number ib7A" in checks["port"].said and board.board.writes == 0
+    assert checks["rate"].finding == "up to 3000000 baud, checks frames" and "litepulse attach" in checks["devices"].finding
+    assert checks["latency timer"].finding == "16 ms now; 'litepulse attach' sets 1 ms" and machine.latency_file().read_text() == "16\n"
+    assert f"{path} is" not in checks["port"].finding and "serial number ib7A" in checks["port"].finding and board.board.writes == 0
 
 
 def test_all_right_when_attached(machine, board):
     path = machine.plug(board.spec, latency="1")
     machine.appear("ttyUSB1", baud=3_000_000)
     machine.write("proc/4242/comm", "ldattach")
-    asked = board.received
+    before = board.received
     checks = examine(machine)
-    assert states(checks) == {} and board.received == asked
-    assert checks["rate"].said == "3000000 baud, frames checked"
-    assert checks["cable"].said == "5000 transactions, 0 repeated, 0 failed, round trip 0.250 ms"
-    assert checks["devices"].said == ", ".join(f"{machine.dev}/{name}" for name in ("litepulse0", "ttyPULSE0", "ptp3"))
-    assert examine(machine, path)["port"].said.startswith(path)
+    assert states(checks) == {} and board.received == before
+    assert checks["rate"].finding == "3000000 baud, frames checked"
+    assert checks["cable"].finding == "5000 transactions, 0 repeated, 0 failed, round trip 0.250 ms"
+    assert checks["devices"].finding == ", ".join(f"{machine.dev}/{name}" for name in ("litepulse0", "ttyPULSE0", "ptp3"))
+    assert examine(machine, path)["port"].finding.startswith(path)
 
 
 def no_module(machine):
@@ -90,14 +90,14 @@ def test_modules(machine, board):
     machine.plug(board.spec)
     no_module(machine)
     check = examine(machine)["modules"]
-    assert check.state == FAULT and check.said == "kernel 6.12.9 has no litepulse_uartbone and no litepulse"
+    assert check.state == FAULT and check.finding == "kernel 6.12.9 has no litepulse_uartbone and no litepulse"
     assert check.fix == "make driver-install"
     install(machine, "litepulse_uartbone", "litepulse", release="6.1.0-50-amd64")
-    assert examine(machine)["modules"].said.endswith("and no litepulse, only 6.1.0-50-amd64 has")
+    assert examine(machine)["modules"].finding.endswith("and no litepulse, only 6.1.0-50-amd64 has")
     install(machine, "litepulse")
-    assert examine(machine)["modules"].said == "kernel 6.12.9 has no litepulse_uartbone, only 6.1.0-50-amd64 has"
+    assert examine(machine)["modules"].finding == "kernel 6.12.9 has no litepulse_uartbone, only 6.1.0-50-amd64 has"
     install(machine, "litepulse_uartbone", "litepulse")
-    assert examine(machine)["modules"].said == "litepulse_uartbone and litepulse are installed for kernel 6.12.9"
+    assert examine(machine)["modules"].finding == "litepulse_uartbone and litepulse are installed for kernel 6.12.9"
 
 
 def enforce(machine):
@@ -108,22 +108,22 @@ def lock_down(machine):
     machine.write("sysfs/kernel/security/lockdown", "none [integrity] confidentiality")
 
 
-@pytest.mark.parametrize("how, told", [(enforce, "module.sig_enforce"), (lock_down, "lockdown: integrity")])
-def test_signing(machine, board, how, told):
+@pytest.mark.parametrize("how, reason", [(enforce, "module.sig_enforce"), (lock_down, "lockdown: integrity")])
+def test_signing(machine, board, how, reason):
     machine.plug(board.spec)
     how(machine)
     machine.write("programs/mokutil", "SecureBoot enabled")
-    assert examine(machine)["signing"].said == "the kernel has taken the modules, Secure Boot is on"
+    assert examine(machine)["signing"].finding == "the kernel has taken the modules, Secure Boot is on"
     no_module(machine)
     install(machine, "litepulse_uartbone", "litepulse")
     check = examine(machine)["signing"]
     assert check.state == FAULT and "docs/driver-install.md" in check.fix
-    assert check.said == (
-        f"this kernel takes signed modules only ({told}, Secure Boot is on), litepulse_uartbone and litepulse are not signed"
+    assert check.finding == (
+        f"this kernel takes signed modules only ({reason}, Secure Boot is on), litepulse_uartbone and litepulse are not signed"
     )
     install(machine, "litepulse_uartbone", "litepulse", signed=True)
     check = examine(machine)["signing"]
-    assert check.state == NOTE and "whether it knows the key" in check.said
+    assert check.state == NOTE and "whether it knows the key" in check.finding
 
 
 def test_no_enforcement(machine, board):
@@ -132,15 +132,15 @@ def test_no_enforcement(machine, board):
     install(machine, "litepulse_uartbone", "litepulse")
     machine.write("sysfs/module/module/parameters/sig_enforce", "N")
     machine.write("sysfs/kernel/security/lockdown", "[none] integrity confidentiality")
-    assert examine(machine)["signing"].said == "this kernel takes modules without a signature"
+    assert examine(machine)["signing"].finding == "this kernel takes modules without a signature"
 
 
 def test_no_port(machine):
     checks = examine(machine)
-    assert checks["port"].state == FAULT and "no board found" in checks["port"].said and checks["bridge"].state == SKIPPED
+    assert checks["port"].state == FAULT and "no board found" in checks["port"].finding and checks["bridge"].state == SKIPPED
     for path, why in (("/dev/ttyNOTHERE", "is not there"), ("/etc/hostname", "is no serial port")):
         checks = examine(machine, path)
-        assert checks["port"].said == f"{path} {why}" and {checks[name].state for name in NAMES[3:]} == {SKIPPED}
+        assert checks["port"].finding == f"{path} {why}" and {checks[name].state for name in NAMES[3:]} == {SKIPPED}
 
 
 def test_wrong_interface(machine, board):
@@ -148,9 +148,9 @@ def test_wrong_interface(machine, board):
     path = machine.plug(os.ttyname(spare), "ttyUSB0", "00")
     machine.plug(board.spec)
     check = examine(machine, path)["interface"]
-    assert check.state == FAULT and check.said == "interface 00 of the iCEBreaker is not its bridge"
+    assert check.state == FAULT and check.finding == "interface 00 of the iCEBreaker is not its bridge"
     assert check.fix.startswith("use ") and check.fix.endswith("-if01-port0")
-    assert examine(machine)["interface"].said == "01, the bridge of the iCEBreaker"
+    assert examine(machine)["interface"].finding == "01, the bridge of the iCEBreaker"
     os.close(flash)
     os.close(spare)
 
@@ -175,9 +175,9 @@ def test_unplugged_before_its_permissions_are_read(machine, board, monkeypatch):
 
     monkeypatch.setattr("litepulse.doctor.may_open", unplug)
     checks = examine(machine)
-    assert (checks["permissions"].state, checks["permissions"].said) == (FAULT, f"{name} has gone: No such file or directory")
+    assert (checks["permissions"].state, checks["permissions"].finding) == (FAULT, f"{name} has gone: No such file or directory")
     assert checks["permissions"].fix == "plug the board in again" and checks["bridge"].state == SKIPPED
-    assert checks["free"].state == SKIPPED and "has gone" not in checks["free"].said
+    assert checks["free"].state == SKIPPED and "has gone" not in checks["free"].finding
 
 
 def test_unplugged_while_doctor_looks_who_uses_it(machine, board, monkeypatch):
@@ -186,7 +186,7 @@ def test_unplugged_while_doctor_looks_who_uses_it(machine, board, monkeypatch):
     machine.write("proc/77/comm", "ModemManager")
     monkeypatch.setattr("litepulse.attach.holding_process", lambda _: os.unlink(path))
     checks = examine(machine)
-    assert (checks["free"].state, checks["free"].said) == (FAULT, f"{name} has gone: No such file or directory")
+    assert (checks["free"].state, checks["free"].finding) == (FAULT, f"{name} has gone: No such file or directory")
     assert checks["free"].fix == "plug the board in again" and checks["bridge"].state == SKIPPED
 
 
@@ -196,26 +196,26 @@ def test_in_use(machine, board):
     (machine.proc / "77" / "fd").mkdir()
     (machine.proc / "77" / "fd" / "9").symlink_to(board.spec)
     check = examine(machine)["free"]
-    assert check.state == FAULT and check.said == "in use by ModemManager (process 77)" and "ATTACH=1" in check.fix
+    assert check.state == FAULT and check.finding == "in use by ModemManager (process 77)" and "ATTACH=1" in check.fix
     (machine.proc / "77" / "fd" / "9").unlink()
     check = examine(machine)["free"]
-    assert check.state == NOTE and "ModemManager may try it out" in check.said
+    assert check.state == NOTE and "ModemManager may try it out" in check.finding
     number = os.stat(path).st_rdev
     machine.write(f"udev/c{os.major(number)}:{os.minor(number)}", "S:serial/by-id/x\nE:ID_MM_PORT_IGNORE=1\nG:systemd")
-    assert examine(machine)["free"].said == "nobody has it"
+    assert examine(machine)["free"].finding == "nobody has it"
     machine.write("proc/78/comm", "minicom")
     (machine.proc / "78" / "fd").mkdir()
     (machine.proc / "78" / "fd" / "3").symlink_to(board.spec)
     board.received = b""
     check = examine(machine)["free"]
-    assert check.state == FAULT and check.said == "in use by minicom (process 78)" and check.fix == "end it" and board.received == b""
+    assert check.state == FAULT and check.finding == "in use by minicom (process 78)" and check.fix == "end it" and board.received == b""
 
 
 def test_in_use_at_a_raised_rate(machine, board):
     machine.plug(board.spec)
     bus = open_port(board.spec, bridge_baud=1_000_000)
     check = examine(machine)["free"]
-    assert check.state == FAULT and check.said == f"in use by ? (process {os.getpid()})"
+    assert check.state == FAULT and check.finding == f"in use by ? (process {os.getpid()})"
     bus.close()
 
 
@@ -223,18 +223,18 @@ def test_latency_timer_of_an_attached_board(machine, board):
     machine.plug(board.spec)
     machine.appear("ttyUSB1")
     check = examine(machine)["latency timer"]
-    assert check.state == FAULT and check.said.startswith("16 ms") and check.fix == f"echo 1 | sudo tee {machine.latency_file()}"
+    assert check.state == FAULT and check.finding.startswith("16 ms") and check.fix == f"echo 1 | sudo tee {machine.latency_file()}"
     machine.latency_file().write_text("1\n")
     assert examine(machine)["latency timer"].state == OK
     machine.latency_file().unlink()
-    assert examine(machine)["latency timer"].said == "this adapter has none that can be set"
+    assert examine(machine)["latency timer"].finding == "this adapter has none that can be set"
 
 
 def test_nothing_answers(machine):
     far, near = os.openpty()
     machine.plug(os.ttyname(near))
     checks = examine(machine)
-    assert checks["bridge"].state == FAULT and checks["bridge"].said.startswith("does not answer: no LiteX UARTBone there")
+    assert checks["bridge"].state == FAULT and checks["bridge"].finding.startswith("does not answer: no LiteX UARTBone there")
     assert checks["rate"].state == checks["core"].state == SKIPPED
     os.close(far)
     os.close(near)
@@ -246,17 +246,19 @@ def test_another_core(machine):
     with Server(board, bridge=Bridge()) as server:
         machine.plug(server.spec)
         checks = examine(machine)
-        assert checks["bridge"].state == OK and checks["core"].state == FAULT and checks["core"].said.startswith("the core is version 9.0")
+        assert (
+            checks["bridge"].state == OK and checks["core"].state == FAULT and checks["core"].finding.startswith("the core is version 9.0")
+        )
         assert f"version {regs.VERSION_MAJOR}.{regs.VERSION_MINOR}" in checks["core"].fix
         board.magic = 5
-        assert "not a LitePulse" in examine(machine)["core"].said
+        assert "not a LitePulse" in examine(machine)["core"].finding
 
 
 def test_a_fixed_rate(machine):
     with Server(FakeBoard()) as server:
         machine.plug(server.spec)
         check = examine(machine)["rate"]
-        assert check.state == NOTE and "fixed rate and does not check frames" in check.said
+        assert check.state == NOTE and "fixed rate and does not check frames" in check.finding
 
 
 @pytest.mark.parametrize(
@@ -273,38 +275,38 @@ def test_a_bad_cable(machine, board, values, state):
     machine.plug(board.spec, latency="1")
     machine.appear("ttyUSB1", **values)
     check = examine(machine)["cable"]
-    assert check.state == state and f"{values.get('repeats', 0)} repeated, {values.get('failures', 0)} failed" in check.said
+    assert check.state == state and f"{values.get('repeats', 0)} repeated, {values.get('failures', 0)} failed" in check.finding
 
 
 @pytest.mark.parametrize(
-    "values, said",
+    "values, finding",
     [
         ({"baud": 1_000_000}, None),
         ({"baud": 1_000_000, "checked": 0}, "1000000 baud, frames not checked"),
         ({}, "115200 baud, frames checked: the lowest; detach and attach again tries higher ones"),
     ],
 )
-def test_the_rate_of_an_attached_board(machine, board, values, said):
+def test_the_rate_of_an_attached_board(machine, board, values, finding):
     machine.plug(board.spec, latency="1")
     machine.appear("ttyUSB1", **values)
     check = examine(machine)["rate"]
-    assert (check.state, check.said) == ((NOTE, said) if said else (OK, "1000000 baud, frames checked"))
+    assert (check.state, check.finding) == ((NOTE, finding) if finding else (OK, "1000000 baud, frames checked"))
 
 
 def test_devices_of_an_attached_board(machine, board, monkeypatch):
     machine.plug(board.spec, latency="1")
     machine.appear("ttyUSB1", driven=False)
     check = examine(machine)["devices"]
-    assert check.state == FAULT and check.said == "the kernel's driver refuses the board"
+    assert check.state == FAULT and check.finding == "the kernel's driver refuses the board"
     machine.vanish("ttyUSB1")
     machine.appear("ttyUSB1")
     (machine.dev / "ttyPULSE0").unlink()
     check = examine(machine)["devices"]
-    assert check.state == FAULT and check.said == f"missing: {machine.dev}/ttyPULSE0"
+    assert check.state == FAULT and check.finding == f"missing: {machine.dev}/ttyPULSE0"
     (machine.dev / "ttyPULSE0").symlink_to("/dev/null")
     monkeypatch.setattr(os, "access", lambda file, mode: "litepulse0" not in str(file))
     check = examine(machine)["devices"]
-    assert check.state == FAULT and check.said == f"this user may not open {machine.dev}/litepulse0" and "dialout" in check.fix
+    assert check.state == FAULT and check.finding == f"this user may not open {machine.dev}/litepulse0" and "dialout" in check.fix
 
 
 def test_which_port_is_meant(machine, board):

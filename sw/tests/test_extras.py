@@ -69,13 +69,13 @@ def recorded(tmp_path):
 def test_dependencies_alone(environment, recorded, tmp_path):
     env = environment()
     assert litepulse(env, "--version") == (0, f"litepulse {importlib.metadata.version('litepulse')}\n", "")
-    status, said, _ = litepulse(env, "--help")
-    assert status == 0 and "train" in said
+    status, output, _ = litepulse(env, "--help")
+    assert status == 0 and "train" in output
     with Server(FakeBoard(step=100_000)) as server:  # on a pseudo-terminal, which takes pyserial
-        status, said, complaint = litepulse(env, "--port", server.spec, "info")
-    assert (status, complaint) == (0, "") and "48" in said
-    status, said, _ = litepulse(env, "plot", recorded)
-    assert status == 0 and "SIMULATED" in said
+        status, output, complaint = litepulse(env, "--port", server.spec, "info")
+    assert (status, complaint) == (0, "") and "48" in output
+    status, output, _ = litepulse(env, "plot", recorded)
+    assert status == 0 and "SIMULATED" in output
     picture = tmp_path / "picture.png"
     complaint = f"litepulse: {picture}: drawing needs matplotlib: pip install matplotlib\n"
     assert litepulse(env, "plot", recorded, "-o", picture) == (2, "", complaint) and not picture.exists()
@@ -90,8 +90,8 @@ def test_extra_plot(environment, recorded, tmp_path):
 
 
 def test_extra_sim(environment):
-    status, said, _ = litepulse(environment("sim"), "--sim", "info")
-    assert status == 0 and "SIMULATED" in said
+    status, output, _ = litepulse(environment("sim"), "--sim", "info")
+    assert status == 0 and "SIMULATED" in output
 
 
 def test_extra_lin(environment):

@@ -159,7 +159,7 @@ def test_acknowledgements_that_never_arrive_end_the_look():
         device.recorder.read()
 
 
-def test_a_server_that_answers_too_little_or_too_much_is_told():
+def test_a_server_that_answers_too_little_or_too_much_is_reported():
     bus = object.__new__(remote.RemoteBus)
     bus.name, bus._threads = "remote:x:1", threading.RLock()
     for answer in ([], [1, 2, 3]):
@@ -238,7 +238,7 @@ def test_python_programs_end_by_themselves_too(board):
     assert board.transactions <= 2 * (BEGIN + 4 * LOOK + END)
 
 
-def test_a_serial_port_reads_what_it_is_asked_for(board):
+def test_a_serial_port_reads_the_requested_count(board):
     with litepulse.open() as opened, litepulse.Serial(opened, 115200, timeout=None) as port:
         before = board.transactions
         assert len(port.read(1)) == 1 and board.transactions - before <= LOOK

@@ -126,9 +126,9 @@ def test_the_command_finds_it(tmp_path, terminals):
     machine.plug(terminals[0])
     words = [sys.executable, Path(__file__).with_name("fake_machine.py"), machine.folder]
     done = subprocess.run([*words, "info", "--json"], env=ENV, capture_output=True, text=True, timeout=60, check=False)
-    told = json.loads(done.stdout)
-    assert done.returncode == 0 and done.stderr == "" and told["backend"] == "uartbone" and told["device"].endswith("if01-port0")
-    assert told["others"] == []
+    info = json.loads(done.stdout)
+    assert done.returncode == 0 and done.stderr == "" and info["backend"] == "uartbone" and info["device"].endswith("if01-port0")
+    assert info["others"] == []
     machine.plug(terminals[1], "ttyUSB3", place="1-3", serial="second")
     done = subprocess.run([*words, "info"], env=ENV, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and "2 boards are there, choose one: --port " in done.stderr and done.stderr.count("\n") == 1

@@ -70,6 +70,6 @@ def test_the_command_alone_shows_its_help(capsys):
 )
 def test_messages(words, message, capsys):
     assert cli.main(words) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"litepulse: {message}") and said.count("\n") == 1
-    assert message.endswith(": ") or said == f"litepulse: {message}\n"
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"litepulse: {message}") and errors.count("\n") == 1
+    assert message.endswith(": ") or errors == f"litepulse: {message}\n"

@@ -40,7 +40,7 @@ def opened(board):
 
 @pytest.mark.parametrize("job", STARTS)
 def test_a_start_that_is_cut_short(job, board, opened, monkeypatch):
-    """Ctrl-C comes when the board has just been told to start: nothing goes on there, and the next job may begin."""
+    """Ctrl-C comes just after the board was started: nothing goes on there, and the next job may begin."""
     begin, part, call = STARTS[job]
     control = getattr(opened.backend, part)
     start, started = getattr(control, call), []

@@ -108,9 +108,9 @@ def test_a_kept_responder_answers_through_all(soc, tmp_path):
         assert why in done.stderr, (words, done.stderr)
         assert done.stdout == "" or words[0] != "capture"
     assert soc.run("capture", "--inputs", "0", "--for", "100ms").returncode == 0
-    told = soc.info()
-    end = told["tick"] - EVERY
-    assert told["responder_armed"] and len(answers(begin, end)) > 9 * 15
+    result = soc.info()
+    end = result["tick"] - EVERY
+    assert result["responder_armed"] and len(answers(begin, end)) > 9 * 15
     soc.__exit__()
     assert soc.tx(begin, end) == answers(begin, end)
 
@@ -128,7 +128,7 @@ def test_a_responder_replaces_a_kept_one_and_stop_ends_it(soc):
 
 def test_a_kept_inverted_train_goes_on(soc):
     """Pulses from 0 to 1, not one missing, beside listeners and a responder that comes and goes."""
-    told = json.loads(soc.run(*PULSES, "--json").stdout)
+    result = json.loads(soc.run(*PULSES, "--json").stdout)
     for words in (
         ["info"],
         ["capture", "--inputs", "0", "--for", "60ms"],
@@ -154,9 +154,9 @@ def test_a_kept_inverted_train_goes_on(soc):
     assert end["train_running"] and not end["responder_armed"]
     last, period = end["tick"] - 10_000, HZ // 100
     soc.__exit__()
-    places = range(told["start"], last, period)
+    places = range(result["start"], last, period)
     assert len(places) > 20
-    assert soc.tx(told["start"], last) == [edge for place in places for edge in ((place, 1), (place + 50, 0)) if edge[0] < last]
+    assert soc.tx(result["start"], last) == [edge for place in places for edge in ((place, 1), (place + 50, 0)) if edge[0] < last]
 
 
 @pytest.mark.parametrize("words", [["--invert"], ["--invert", "--format", "8E2"]])

@@ -130,8 +130,8 @@ def test_pairs_by_time(seed):
         gap = [tick for tick in responses if start < tick <= end and tick - start >= blank]
         first = gap[0] if gap and gap[0] - start <= timeout else None
         wanted[n] = ("missing", None) if first is None else ("answered", first - start)
-    told = {each.number: (each.outcome, each.delay) for each in found if each.outcome in ("answered", "missing")}
-    assert told == wanted
+    outcomes = {each.number: (each.outcome, each.delay) for each in found if each.outcome in ("answered", "missing")}
+    assert outcomes == wanted
     rest = [each.response for each in found if each.outcome in ("extra", "stray", "ignored")]
     paired = [stimuli[n] + delay for n, (_, delay) in wanted.items() if delay is not None]
     assert sorted(rest + paired) == responses, "each response is counted once"
@@ -167,7 +167,7 @@ def test_pairs_by_content(seed):
     assert {each.number for each in found if each.overtaken} == late
 
 
-def test_a_missing_and_then_a_double_response_is_told():
+def test_a_missing_and_then_a_double_response_is_reported():
     """Without content nobody knows, but it is likely that the first of the two is the missing one."""
     found = feed(Pairing(5000), [0, 1000, 2000, 3000], [500, 2100, 2600, 3300, 3400])
     assert [(each.number, each.outcome, each.overtaken) for each in found] == [
@@ -212,7 +212,7 @@ def test_a_double_response_is_suspected_once():
 
 
 def test_what_comes_within_the_holdoff_is_part_of_a_response():
-    """It begins anew with each response, not with what it ignores; without a stimulus before it nothing is held off."""
+    """It starts again with each response, not with what it ignores; without a stimulus before it nothing is held off."""
     found = feed(Pairing(5000, holdoff=100), [0, 1000], [10, 60, 109, 110, 180, 1005, 1104, 1105])
     assert [(each.number, each.outcome, each.response) for each in found] == [
         (0, "answered", 10),
@@ -337,7 +337,7 @@ def test_losses_doubles_and_late_responses_are_counted(tmp_path):
             assert abs(Fraction(delay_ns) - Fraction(int(delay) * 10**9, HZ)) <= Fraction(1, 2000)
 
 
-def test_a_response_after_the_next_stimulus_is_told(tmp_path):
+def test_a_response_after_the_next_stimulus_is_reported(tmp_path):
     words = ["latency", "--width", "5us", "--on", "edge:0", "--interval", "200us", "--jitter", "0", "--start", "3000000t", "--count", 4]
     stimulus = tmp_path / "edges.txt"  # 1 is answered after 2 has left
     edges = [3_000_000 + 9600 * n + delay for n, delay in ((0, 500), (1, 9600 + 700), (2, 1500), (3, 500))]
@@ -416,8 +416,8 @@ def test_the_hardware_responder_of_another_board(tmp_path):
         )
         assert end["histogram"] == [[2 * wire + 2 + delay, 10]]
         responder.send_signal(signal.SIGINT)
-        told = json.loads(responder.communicate(timeout=60)[0])
-        assert {each["delay_ticks"] for each in told["answers"]} == {delay}, "what the responder says of itself"
+        printed = json.loads(responder.communicate(timeout=60)[0])
+        assert {each["delay_ticks"] for each in printed["answers"]} == {delay}, "what the responder says of itself"
 
 
 def test_in_python():
@@ -454,8 +454,8 @@ def test_the_histogram_file_is_cyclictests(tmp_path):
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in file.read_text().splitlines() if line and not line.startswith("#")]
     assert rows == [["000003", "000010"], ["000005", "000005"], ["000200", "000005"]]
-    told = dict(re.findall(r"(?m)^# (\w+)(?: Latencies)?: (\d+)$", file.read_text()))
-    assert {name: int(value) for name, value in told.items()} == {"Total": 20, "Min": 3, "Avg": 53, "Max": 200}
+    figures = dict(re.findall(r"(?m)^# (\w+)(?: Latencies)?: (\d+)$", file.read_text()))
+    assert {name: int(value) for name, value in figures.items()} == {"Total": 20, "Min": 3, "Avg": 53, "Max": 200}
 
 
 def test_a_histogram_that_is_not_written_leaves_the_old_one(tmp_path):
@@ -532,7 +532,7 @@ def test_the_simulated_soc_has_no_port_of_this_pc():
 
 
 def test_lost_records_are_counted_and_make_no_delay(tmp_path):
-    """A look at the board so rarely that its FIFO of 32 events overflows: what was lost is told, and no pair is wrong."""
+    """A look at the board so rarely that its FIFO of 32 events overflows: the loss is reported, and no pair is wrong."""
     board = FakeBoard(step=1_500_000, event_depth=5)
     with Server(board, "tcp") as server:
         result = result_of(
@@ -700,7 +700,7 @@ def test_compare_adds_one_setting_at_a_time():
 
 
 @pytest.mark.seconds(20)
-def test_a_setting_that_cannot_be_had_is_told_and_left_out():
+def test_an_unavailable_setting_is_reported_and_left_out():
     with patient() as board:
         words = echo_words(board, "--count", 10, "--realtime", "cpu=4000")
         done = run(*words)
@@ -720,8 +720,8 @@ def test_compare_that_is_cut_short_still_shows_what_was_measured():
         while len(board.stimuli) < 220 and time.monotonic() < deadline:
             time.sleep(0.01)
         os.kill(*echoes(board.port), signal.SIGKILL)
-        out, said = process.communicate(timeout=60)
-    assert process.returncode == 2 and said == f"litepulse: echo: the program that answers on {board.port} has ended\n"
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 2 and errors == f"litepulse: echo: the program that answers on {board.port} has ended\n"
     assert re.search(r"(?m)^  none +200 ", out) and re.search(r"(?m)^  \+ on CPU 0, cut short +\d+ ", out)
 
 
@@ -747,12 +747,12 @@ def test_however_it_ends_the_program_that_answers_ends_too(number, status):
             assert process.stdout.readline()
         assert len(echoes(board.port)) == 1
         process.send_signal(number)
-        _, said = process.communicate(timeout=60)
-        found = re.search(r"stimuli +\d+ sent, \d+ answered, (\d+) missing", said)
-        assert (found or number == signal.SIGKILL) and "Traceback" not in said, said
+        _, errors = process.communicate(timeout=60)
+        found = re.search(r"stimuli +\d+ sent, \d+ answered, (\d+) missing", errors)
+        assert (found or number == signal.SIGKILL) and "Traceback" not in errors, errors
         if number == signal.SIGINT and int(found[1]):
             status = LOST  # a busy machine answered late
-        assert process.returncode == status, said
+        assert process.returncode == status, errors
         deadline = time.monotonic() + 20
         while echoes(board.port) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -767,8 +767,8 @@ def test_the_program_that_answers_is_killed():
         for _ in range(10):
             assert process.stdout.readline()
         os.kill(*echoes(board.port), signal.SIGKILL)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 2 and said.splitlines()[-1] == f"litepulse: echo: the program that answers on {board.port} has ended"
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2 and errors.splitlines()[-1] == f"litepulse: echo: the program that answers on {board.port} has ended"
 
 
 def test_the_settings_are_those_of_the_program_that_answers():
@@ -861,9 +861,9 @@ def test_the_output_on_the_page():
 
 def test_the_examples_on_the_page():
     measured, settings = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE)
-    told = subprocess.run([sys.executable, "-c", measured], env=ENV, capture_output=True, text=True, timeout=200, check=False)
-    assert told.returncode == 0, told.stderr
-    *samples, last = told.stdout.splitlines()
+    done = subprocess.run([sys.executable, "-c", measured], env=ENV, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    *samples, last = done.stdout.splitlines()
     assert samples == [f"{n} 1 answered" for n in range(20)] and f"# {last}" in measured
     (used,) = re.findall(r"Realtime\((.*)\)", settings)
     realtime = eval(f"litepulse.Realtime({used})")

@@ -223,8 +223,8 @@ def test_a_bad_description(tmp_path, text, message, capsys):
     if text is not None:
         file.write_text(text)
     assert cli.main(["--sim", "lin", "monitor", "--ldf", str(file), "--count", "1"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"litepulse: {file}: ") and message in said and said.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"litepulse: {file}: ") and message in errors and errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_what_makes_no_sense(words, message, capsys):
     from litepulse import cli
 
     assert cli.main(["--sim", "lin", *map(str, words)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"litepulse: {message}") and said.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"litepulse: {message}") and errors.count("\n") == 1
 
 
 # On the simulated SoC --------------------------------------------------------------------------------------------------------
@@ -324,9 +324,9 @@ def test_master_and_slaves(tmp_path):
 
     assert witness.available(), "the independent witness is not installed: apt install sigrok-cli"
     decoder = ["-P", "uart:rx=rx:baudrate=19200,lin", "-A", "lin"]
-    told = subprocess.run(["sigrok-cli", "-i", vcd, *decoder], capture_output=True, text=True, check=True).stdout
-    assert told.count("Break condition") == 7 and told.count("Parity: ") == told.count("(ok)") == 7
-    data = [line.split(": ", 1)[1] for line in told.splitlines() if "Data: " in line or "Checksum: " in line]
+    output = subprocess.run(["sigrok-cli", "-i", vcd, *decoder], capture_output=True, text=True, check=True).stdout
+    assert output.count("Break condition") == 7 and output.count("Parity: ") == output.count("(ok)") == 7
+    data = [line.split(": ", 1)[1] for line in output.splitlines() if "Data: " in line or "Checksum: " in line]
     assert (
         data[3:8] == ["Data: 0x20", "Data: 0x55", "Data: 0xFE", "Data: 0xFF", f"Checksum: 0x{reference_checksum(window, 0x20):02X}"]
         and len(data) == 3 + 5 + 2 + 3 + 5 + 5
@@ -402,8 +402,8 @@ def test_faults_on_purpose_over_a_port(tmp_path):
     """One after the other on one board: the same, and nothing else on the pin."""
     vcd = tmp_path / "bus.vcd"
     with board_on_a_bus(vcd) as spec:
-        told = {name: result_of("--port", spec, *scenario.inject(name)) for name in scenario.INJECTIONS}
-    scenario.check_injections(told, pins(vcd)["tx"][1:], BIT)
+        results = {name: result_of("--port", spec, *scenario.inject(name)) for name in scenario.INJECTIONS}
+    scenario.check_injections(results, pins(vcd)["tx"][1:], BIT)
 
 
 def slots_of(schedule):
@@ -518,10 +518,10 @@ def test_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert len(codes) == 2 and "lin.slave(" in codes[1]
     exec(compile("\n".join(codes), "docs/lin.md", "exec"), {})
-    said = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     assert (
-        said[:4] == ["WindowControl 28ff None", "WindowState  no response", "MirrorState  no response", "LightControl 07 None"]
-        and len(said) == 7
+        lines[:4] == ["WindowControl 28ff None", "WindowState  no response", "MirrorState  no response", "LightControl 07 None"]
+        and len(lines) == 7
     )
     lines = re.findall(r"(?m)^ +litepulse ((?:--sim )?lin (?:monitor|master|slave|request|inject|header) [^\[#\n]*?)(?: *#.*)?$", page)
     assert len(lines) >= 4

@@ -248,7 +248,7 @@ def test_a_slave_answers_requests_of_configuration(tmp_path):
     assert (frames[-1].name, frames[-1].error) == ("FromMotor", None)
 
 
-def asked(message):
+def node_request(message):
     """A request of node configuration, with its checksum."""
     return REQUEST, response_of(bytes.fromhex(message).ljust(8, b"\xff"), REQUEST, C)
 
@@ -264,21 +264,28 @@ def test_a_slave_keeps_its_configuration(tmp_path):
     file = tmp_path / "motor.json"
     options = {"identifiers": {1: bytes.fromhex("78563412")}, "dump": bytes.fromhex("0a0b0c0d0e"), "configuration": file}
     scene = [
-        asked("0a06b201ff7fffff"),
+        node_request("0a06b201ff7fffff"),
         answered("0a05f278563412"),
-        asked("0a06b41122334455"),
+        node_request("0a06b41122334455"),
         answered("0a06f40a0b0c0d0e"),
-        asked("0a06b30104ed1255"),  # byte 4 of the serial number is 0x12, so (0x12 ^ 0x12) & 0xed is 0
+        node_request("0a06b30104ed1255"),  # byte 4 of the serial number is 0x12, so (0x12 ^ 0x12) & 0xed is 0
         answered("0a01f3"),
-        asked("5506b700ffc4ffff"),  # FromMotor to 0x04
+        node_request("5506b700ffc4ffff"),  # FromMotor to 0x04
         answered("5501f7"),
-        asked("5501b6"),
+        node_request("5501b6"),
         answered("5501f6"),
     ]
     heard, _ = slave_frames(tmp_path, [(n, r if n == REQUEST else b"") for n, r in scene], **options)
     assert heard == [response for _, response in scene]
     assert json.loads(file.read_text()) == {"node": "Motor", "nad": 0x55, "frames": {"ToMotor": 8, "FromMotor": 4}}
-    scene = [(MOTOR, b""), (0x04, response_of(b"\x34", 0x04, E)), asked("0a01b6"), (RESPONSE, b""), asked("5501b6"), answered("5501f6")]
+    scene = [
+        (MOTOR, b""),
+        (0x04, response_of(b"\x34", 0x04, E)),
+        node_request("0a01b6"),
+        (RESPONSE, b""),
+        node_request("5501b6"),
+        answered("5501f6"),
+    ]
     heard, frames = slave_frames(tmp_path, [(n, r if n == REQUEST else b"") for n, r in scene], configuration=file)
     assert heard == [response for _, response in scene]
     assert frames[1].name == "FromMotor" and frames[1].error is None
@@ -330,7 +337,7 @@ def test_a_configuration_that_cannot_be_saved(tmp_path):
     with Server(FakeBoard(step=5_000), "tcp") as server, litepulse.open(port=server.spec) as opened:
         with lin.slave(opened, lin.Description(file_of("diagnostics")), "Motor", configuration=file) as slave:
             with server.lock:
-                server.board.hear(server.board.tick + 10_000, None, 0x55, pid_of(REQUEST), *asked("0a01b6")[1])
+                server.board.hear(server.board.tick + 10_000, None, 0x55, pid_of(REQUEST), *node_request("0a01b6")[1])
                 server.board.advance(1_000_000)
             with pytest.raises(litepulse.LitePulseError, match="the configuration cannot be saved: No such file"):
                 next(slave)
@@ -356,12 +363,12 @@ def test_answers_of_a_program(tmp_path):
         (REQUEST, ask),
         (RESPONSE, b""),
     ]
-    asked = []
+    requests = []
 
     def then(slave, frame):
         if frame.frame_id == REQUEST:
-            asked.append(frame)
-            if len(asked) in (2, 3, 4):
+            requests.append(frame)
+            if len(requests) in (2, 3, 4):
                 slave.answer(long)
 
     heard, _ = slave_frames(tmp_path, [(n, r if n == REQUEST else b"") for n, r in scene], then=then, begin=lambda one: one.respond(early))
@@ -423,18 +430,18 @@ def test_a_request_beside_a_schedule(tmp_path):
     nodes = [response_edges(LATER + 30 * MS, answer, BIT, space=1)]
 
     def use(master):
-        asked = master.ask(0x0A, bytes.fromhex("b2001e000201"))
-        assert not asked.done
+        request = master.ask(0x0A, bytes.fromhex("b2001e000201"))
+        assert not request.done
         names = [frame.name for frame in master]
-        return asked, names
+        return request, names
 
-    heard, _, (asked, names) = on_the_bus(tmp_path, nodes, "diagnostics", use, "Run", rounds=3)
+    heard, _, (request, names) = on_the_bus(tmp_path, nodes, "diagnostics", use, "Run", rounds=3)
     assert [frame.tick for frame in heard] == [LATER + ms * MS for ms in at]
     assert [frame.bytes for frame in heard] == [
         bytes([0x55, pid_of(number)]) + (b"" if data is None else response_of(data, number, C if number == REQUEST else E))
         for number, data in wanted
     ]
-    assert asked.done and asked.answer == bytes.fromhex("f21e00020103") and not asked.refused
+    assert request.done and request.answer == bytes.fromhex("f21e00020103") and not request.refused
     # The last slot, of 5 ms, is over before a response of FromMotor would have to be: its frame is reported all the same.
     assert names == ["ToMotor", "FromMotor", "MasterReq", "ToMotor", "FromMotor", "SlaveResp", "ToMotor", "FromMotor"]
 

@@ -487,7 +487,7 @@ def test_texts_cannot_command_the_terminal(tmp_path, capsys):
         ("mixed", "Old", []),
     ],
 )
-def test_what_is_not_used_is_said(name, node, notes, capsys):
+def test_unused_parts_are_reported(name, node, notes, capsys):
     """One line each, and the node is played all the same."""
     assert cli.main(["--sim", "lin", "slave", str(file_of(name)), "--node", node, "--for", "1ms", "--json"]) == 1
     assert capsys.readouterr().err == "".join(f"litepulse: {name}.ldf: {note}\n" for note in notes)
@@ -524,7 +524,7 @@ def test_a_receiver_that_does_not_know_the_checksum(tmp_path):
         ),
     ],
 )
-def test_contradictions_are_said(name, old, new, note, tmp_path):
+def test_contradictions_are_reported(name, old, new, note, tmp_path):
     """The file is played, and one line names what cannot be as it stands there."""
     file, text = tmp_path / "x.ldf", file_of(name).read_text("utf-8")
     assert text.count(old) == 1

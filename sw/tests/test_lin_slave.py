@@ -396,8 +396,8 @@ def test_a_signal_ends_it(board, number, status, style):
         assert line.split()[-4:] == ["bits", "own", "WindowPlace=255", "WindowError=0"] and "answers  1 sent whole, 0 missed" in out
 
 
-def test_lost_records_are_told():
-    """The receive stream is too short for what came: how much is missing is told, and status 1."""
+def test_lost_records_are_reported():
+    """The receive stream is too short for what came: how much is missing is reported, and status 1."""
     with Server(FakeBoard(step=5_000, receive_depth=4), "tcp") as server:
         board = server.board
         board.spec, board.lock = server.spec, server.lock
@@ -439,7 +439,7 @@ def test_a_board_that_restarts(board):
     assert not out or json.loads(out)["error"] in errors
 
 
-def said(capsys):
+def errors(capsys):
     """The one line of an error."""
     text = capsys.readouterr().err
     assert text.startswith("litepulse: ") and text.count("\n") == 1, text
@@ -480,7 +480,7 @@ def test_what_makes_no_sense(words, message, capsys, board):
     node = [] if not words or "--node" in words else ["--node", "Window"]
     for port in ("/nonexistent/port", board.spec):
         assert cli.main(["--port", port, "lin", "slave", str(LDF), *node, *words.split(), "--for", "1ms"]) == 2
-        assert said(capsys).startswith(message) and not board.armed and not board.lin
+        assert errors(capsys).startswith(message) and not board.armed and not board.lin
 
 
 @pytest.mark.parametrize(
@@ -493,7 +493,7 @@ def test_what_makes_no_sense(words, message, capsys, board):
 )
 def test_what_the_board_cannot_do(words, message, capsys, board):
     assert cli.main(["--port", board.spec, "lin", "slave", str(LDF), "--node", "Window", *words.split(), "--for", "1ms"]) == 2
-    assert said(capsys).startswith(message) and not board.armed and not board.lin
+    assert errors(capsys).startswith(message) and not board.armed and not board.lin
 
 
 @pytest.mark.parametrize(
@@ -510,7 +510,7 @@ def test_what_the_board_cannot_do(words, message, capsys, board):
 def test_what_cannot_be_kept(words, message, capsys, board):
     device = [] if "--sim" in words else ["--port", board.spec]
     assert cli.main([*device, *words.split(), str(LDF), "--node", "Window", "--keep"]) == 2
-    assert said(capsys).startswith(message) and not board.armed and not board.lin
+    assert errors(capsys).startswith(message) and not board.armed and not board.lin
 
 
 @pytest.mark.parametrize(
@@ -529,7 +529,7 @@ def test_a_bad_description(old, new, message, capsys, board, tmp_path):
     file = tmp_path / "x.ldf"
     file.write_text(text.replace(old, new))
     assert cli.main(["--port", board.spec, "lin", "slave", str(file), "--node", "Window", "--for", "1ms"]) == 2
-    assert said(capsys).startswith(message.format(file=file)) and not board.armed
+    assert errors(capsys).startswith(message.format(file=file)) and not board.armed
 
 
 @pytest.mark.parametrize(
@@ -542,7 +542,7 @@ def test_a_bad_description(old, new, message, capsys, board, tmp_path):
 def test_a_board_with_a_smaller_table(depth, node, message, capsys):
     with Server(FakeBoard(step=5_000, lin_depth=depth), "tcp") as server:
         assert cli.main(["--port", server.spec, "lin", "slave", str(LDF), "--node", node, "--for", "1ms"]) == 2
-        assert said(capsys).endswith(message) and not server.board.armed
+        assert errors(capsys).endswith(message) and not server.board.armed
 
 
 def test_slave_response_beyond_the_table(tmp_path):

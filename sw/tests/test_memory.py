@@ -175,35 +175,35 @@ def test_memory_does_not_grow(verb, style, monkeypatch, tmp_path):
         whole(verb, json.loads(out.read_text()))
 
 
-def whole(verb, told):
+def whole(verb, result):
     """All is there."""
     if verb == "train":
-        assert told["pulses"] == list(range(LAST)) and told["launched"] == [PERIOD * (n + 1) for n in range(LAST)]
-        assert told["received"] == [tick + 1 for tick in told["launched"]] and told["received_bytes"] == [255] * LAST
-        assert told["delays"] == {"1": LAST} and told["refused"] == []
+        assert result["pulses"] == list(range(LAST)) and result["launched"] == [PERIOD * (n + 1) for n in range(LAST)]
+        assert result["received"] == [tick + 1 for tick in result["launched"]] and result["received_bytes"] == [255] * LAST
+        assert result["delays"] == {"1": LAST} and result["refused"] == []
     elif verb == "capture edges":
-        assert [(e["tick"], e["channel"], e["level"]) for e in told["edges"]] == [(PERIOD * (n + 1), "0", 1) for n in range(LAST)]
+        assert [(e["tick"], e["channel"], e["level"]) for e in result["edges"]] == [(PERIOD * (n + 1), "0", 1) for n in range(LAST)]
     elif verb == "capture bytes":
-        assert [(b["tick"], b["data"], b["flags"]) for b in told["bytes"]] == [
+        assert [(b["tick"], b["data"], b["flags"]) for b in result["bytes"]] == [
             (PERIOD * (n + 1), n & 255, [] if n % 3 else ["framing"]) for n in range(LAST)
         ]
     elif verb == "send":
-        assert sorted(each["n"] for each in told["launched"] + told["refused"]) == list(range(LAST))
-        assert {each["reason"] for each in told["refused"]} == {"busy"} and len(told["received"]) == len(told["launched"])
+        assert sorted(each["n"] for each in result["launched"] + result["refused"]) == list(range(LAST))
+        assert {each["reason"] for each in result["refused"]} == {"busy"} and len(result["received"]) == len(result["launched"])
     elif verb == "respond":
-        assert len(told["answers"]) == LAST and {each["delay_ticks"] for each in told["answers"]} == {480}
+        assert len(result["answers"]) == LAST and {each["delay_ticks"] for each in result["answers"]} == {480}
     elif verb == "respond missed":
-        assert told["missed"] == [{"tick": PERIOD * (n + 1), "reason": "busy"} for n in range(LAST)]
+        assert result["missed"] == [{"tick": PERIOD * (n + 1), "reason": "busy"} for n in range(LAST)]
     else:
-        assert told["count"] == len(told["frames"]) == LAST // 5
+        assert result["count"] == len(result["frames"]) == LAST // 5
 
 
 @pytest.mark.parametrize("verb", ["train", "capture edges"])
 def test_json_is_whole_after_a_fault(verb, monkeypatch, tmp_path):
     what, words = VERBS[verb]
     status, out, _ = run(Source(what, interrupt=True), words, "json", monkeypatch, tmp_path)
-    told = json.loads(out.read_text())
-    assert status == 2 and told["error"] == "unplugged" and len(told["launched" if verb == "train" else "edges"]) == LAST - BATCH
+    result = json.loads(out.read_text())
+    assert status == 2 and result["error"] == "unplugged" and len(result["launched" if verb == "train" else "edges"]) == LAST - BATCH
 
 
 def test_a_spool_is_a_list(monkeypatch, tmp_path):

@@ -216,7 +216,7 @@ def test_a_moment(method, name):
             outcome(fresh(), method, given(method, name, wrong))
 
 
-def test_a_float_for_a_tick_says_what_to_give(board):
+def test_a_float_for_a_tick_is_refused_with_advice(board):
     with pytest.raises(litepulse.BadInput) as error:
         board.launch(at=482542.5, byte=1)
     assert str(error.value) == "at: 482542.5 could be a tick or seconds: give an int for a tick, or a time such as s(...) or '1.5s'"

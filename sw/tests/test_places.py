@@ -82,7 +82,7 @@ def test_a_cpu_and_two_cores(files, form):
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, message",
     [
         ("", "no LitePulse core in"),
         ("csr_register,uart_rxtx,0x800,1,rw\n", "no LitePulse core in"),
@@ -94,9 +94,9 @@ def test_a_cpu_and_two_cores(files, form):
         ("\0", "no LitePulse core in"),
     ],
 )
-def test_a_file_that_is_none(text, said):
+def test_a_file_that_is_none(text, message):
     Path("csr").write_text(text)
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         places.read_file("csr")
 
 
@@ -118,7 +118,7 @@ def test_found_without_a_file(csr_base):
 
 
 @needs_cpu
-def test_what_the_file_says_is_not_looked_for(files):
+def test_addresses_of_the_file_are_not_searched_for(files):
     """Nothing else is read: on a bus without a timeout a wrong address would be the end."""
     file = files(2, cpu_type="vexriscv")["csv"]
     _, second = places.choose(file, "pulse1")
@@ -173,16 +173,16 @@ def test_nothing_is_found():
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, message",
     [
         (["--sim", "--csr", "csr.csv"], "csr works with a port only"),
         (["--port", "/dev/null", "--core", "pulse1"], "core: its place is in the csr.csv of the SoC: give it, too, as csr"),
         (["--port", "/dev/null", "--csr", "none.csv"], "csr: cannot read none.csv: No such file or directory"),
     ],
 )
-def test_wrong_options(arguments, said):
+def test_wrong_options(arguments, message):
     result = run(*arguments, "info")
-    assert (result.returncode, result.stderr.strip()) == (2, f"litepulse: {said}")
+    assert (result.returncode, result.stderr.strip()) == (2, f"litepulse: {message}")
 
 
 @needs_cpu

@@ -52,17 +52,17 @@ int main(int count, char **words)
 @contextlib.contextmanager
 def running(tmp_path, *words):
     """(path of the link, pins when it has ended, what it printed) of a command that is ended by Ctrl-C."""
-    link, vcd, said = tmp_path / "port", tmp_path / "pins.vcd", []
+    link, vcd, printed = tmp_path / "port", tmp_path / "pins.vcd", []
     command = [*COMMAND, "--sim", "--vcd", str(vcd), "tty", "--link", str(link), *words]
     with subprocess.Popen(command, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            said += [process.stdout.readline(), process.stdout.readline()]
-            assert link.exists() and str(link) in said[1], (said, process.poll())
-            yield link, vcd, said
+            printed += [process.stdout.readline(), process.stdout.readline()]
+            assert link.exists() and str(link) in printed[1], (printed, process.poll())
+            yield link, vcd, printed
         finally:
             process.send_signal(signal.SIGINT)
             out, errors = process.communicate(timeout=60)
-            said += [out, errors]
+            printed += [out, errors]
     assert process.returncode == 0 and not link.is_symlink()
 
 
@@ -81,7 +81,7 @@ def sent(vcd, baud):
 @pytest.mark.seconds(40)
 def test_pyserial(tmp_path):
     """Bit rates as the program sets them, also one without a name; stop bits; what was received comes back in order."""
-    with running(tmp_path, "--baud", "115200") as (link, vcd, said):
+    with running(tmp_path, "--baud", "115200") as (link, vcd, printed):
         with serial.Serial(str(link), 115200, timeout=20) as port:
             assert port.write(b"first") == 5 and port.read(5) == b"first"
             port.baudrate = 31250
@@ -95,7 +95,7 @@ def test_pyserial(tmp_path):
         with serial.Serial(str(link), 31250, timeout=20) as port:  # another program, later
             port.write(b"again")
             assert port.read(5) == b"again"
-    assert said[2] == "80 bytes sent, 80 received, 0 lost\n" and said[3] == ""
+    assert printed[2] == "80 bytes sent, 80 received, 0 lost\n" and printed[3] == ""
     edges = pins(vcd)["tx"]
     assert min(b[0] - a[0] for a, b in zip(edges[1:], edges[2:])) in (416, 417), "a bit of 115200 baud"
 
@@ -105,11 +105,11 @@ def test_pyserial(tmp_path):
 def test_a_c_program(tmp_path):
     (tmp_path / "echo.c").write_text(C)
     subprocess.run(["cc", "-o", str(tmp_path / "echo"), str(tmp_path / "echo.c")], check=True)
-    with running(tmp_path) as (link, vcd, said):
+    with running(tmp_path) as (link, vcd, printed):
         done = subprocess.run([tmp_path / "echo", link, "LitePulse"], capture_output=True, text=True, timeout=60, check=False)
         assert (done.returncode, done.stdout) == (0, "LitePulse\n")
     assert sent(vcd, 38400) == b"LitePulse", "tcsendbreak() does not reach a pseudo-terminal's other end"
-    assert said[2] == "9 bytes sent, 9 received, 0 lost\n"
+    assert printed[2] == "9 bytes sent, 9 received, 0 lost\n"
 
 
 @pytest.mark.seconds(40)
@@ -126,14 +126,14 @@ def test_the_format_is_the_commands(tmp_path):
 @pytest.mark.seconds(30)
 def test_a_rate_that_the_board_does_not_have(tmp_path):
     """One line says so each time, and the settings before stay."""
-    with running(tmp_path) as (link, _, said):
+    with running(tmp_path) as (link, _, printed):
         with serial.Serial(str(link), 9600, timeout=20) as port:
             for rate in (4_000_000 * 8, 9600, 4_000_000 * 8):
                 port.baudrate = rate
                 time.sleep(0.5)
             port.write(b"still")
             assert port.read(5) == b"still"
-    lines = said[3].splitlines()
+    lines = printed[3].splitlines()
     assert len(lines) == 2 and all(line.startswith("litepulse: /dev/pts/") and "the settings before stay" in line for line in lines)
 
 

@@ -119,7 +119,7 @@ def test_the_value_is_what_the_kernel_gets(tmp_path, monkeypatch):
         assert file.read_bytes() == (17).to_bytes(4, sys.byteorder)
 
 
-def test_nothing_asked_for_changes_nothing():
+def test_no_settings_change_nothing():
     before = state()
     with litepulse.Realtime():
         assert state() == before

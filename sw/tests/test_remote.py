@@ -70,7 +70,7 @@ def test_what_is_not_a_litepulse():
         connect(port=spec)
 
 
-def test_nobody_there():
+def test_no_server():
     with socket.create_server(("127.0.0.1", 0)) as free:
         spec = f"remote:127.0.0.1:{free.getsockname()[1]}"
     with pytest.raises(TransportError, match=f"{spec}: cannot connect \\(Connection refused\\)"):

@@ -111,7 +111,7 @@ def test_asyncio_waits_for_bytes(board):
     assert asyncio.run(echo()) == b"hello"
 
 
-def test_a_fault_wakes_whoever_waits():
+def test_a_fault_wakes_those_that_wait():
     board = litepulse.open(sim=True)
     port = litepulse.Serial(board, 115200, timeout=0)
     file = port.fileno()

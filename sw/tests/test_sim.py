@@ -289,7 +289,7 @@ def test_stop_and_adjust_beside_a_follower(program, tmp_path):
     assert [t - 1 for t in result["received"]] == result["launched"]
 
 
-def test_adjust_says_what_became_of_it_although_others_take_the_records(program, tmp_path):
+def test_adjust_reports_its_outcome_although_others_take_the_records(program, tmp_path):
     """Half of the changes come too late for the next pulse; that record is gone before the program could look for it afterwards."""
     vcd, ended = tmp_path / "out.vcd", threading.Event()
     long, short = Period(96_000, 0, 1), Period(24_000, 0, 1)
@@ -462,16 +462,16 @@ def test_sessions_and_vcd_in_plain_sigrok(tmp_path):
     assert not [path for path in tmp_path.iterdir() if path not in (vcd, session, data)]
 
 
-@pytest.mark.parametrize("said, told", [("a warning\nno such input", "no such input"), ("", "exit status 3")])
-def test_a_witness_that_fails_is_told_in_one_line(tmp_path, monkeypatch, said, told):
-    (tmp_path / "said").write_text(said)
+@pytest.mark.parametrize("output, message", [("a warning\nno such input", "no such input"), ("", "exit status 3")])
+def test_a_witness_that_fails_is_reported_in_one_line(tmp_path, monkeypatch, output, message):
+    (tmp_path / "said").write_text(output)
     program = tmp_path / witness.NAME
     program.write_text(f"#!/bin/sh\ncat {tmp_path / 'said'} >&2\nexit 3\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     vcd = tmp_path / "pins.vcd"
     vcd.write_text("$timescale 10 ns $end\n$var wire 1 ! tx $end\n$enddefinitions $end\n#0\n1!\n")
-    with pytest.raises(LitePulseError, match=f"^{witness.NAME} failed: {told}$"):
+    with pytest.raises(LitePulseError, match=f"^{witness.NAME} failed: {message}$"):
         witness.read_uart(vcd, HZ, "tx", 9600)
 
 
@@ -506,7 +506,7 @@ def test_respond_to_edges_after_exactly_the_delay(tmp_path):
 
 
 @pytest.mark.parametrize("echo, answered", [(None, [0, 1, 2]), ("0", [0, 1, 2]), ("700t", [0, 2])])
-def test_respond_ignores_its_own_echo_for_as_long_as_asked(echo, answered, tmp_path):
+def test_respond_ignores_its_own_echo_for_the_requested_time(echo, answered, tmp_path):
     """The second of three edges on the line comes 600 ticks after our transmission ended; the third, 5000."""
     stimulus = tmp_path / "stimulus"
     delay, width = 240, 48

@@ -24,14 +24,14 @@ def test_each_bit_has_its_length(words, levels, bit, tmp_path):
     with Soc(tmp_path, "--loop-tx-rx") as soc:
         done = soc.run("train", *words, "--json")
         assert done.returncode == 0 and done.stderr == "", done.stderr
-        told = json.loads(done.stdout)
+        result = json.loads(done.stdout)
         end = soc.info()["tick"]
     edges, before = [], 1
-    for start in told["launched"]:
+    for start in result["launched"]:
         for number, level in enumerate(levels):
             if level != before:
                 edges.append((start + int(number * bit), level))
             before = level
     assert soc.tx(1, end) == edges
-    assert Fraction(told["bit_period_ticks"]) == bit and told["bad_frames"] == 0
-    assert told["received"] == [tick + 1 for tick in told["launched"]] and told["lost"] == 0
+    assert Fraction(result["bit_period_ticks"]) == bit and result["bad_frames"] == 0
+    assert result["received"] == [tick + 1 for tick in result["launched"]] and result["lost"] == 0

@@ -36,7 +36,7 @@ def test_ticks_extend_backwards_only():
     assert extend_tick((1 << 48) - 1, now) == (5 << 48) - 1
 
 
-def test_losses_are_told_and_sequence_numbers_close():
+def test_losses_are_reported_and_sequence_numbers_close():
     stream = EventStream()
     assert stream.feed(record(10, 0xFFFE, 1, 1, 0, 0), 99)[0].data == 0
     assert stream.feed(record(20, 0xFFFF, 4, 6, 0, 3), 99) == [Lost(20, 3)]
@@ -44,7 +44,7 @@ def test_losses_are_told_and_sequence_numbers_close():
     assert (stream.lost, stream.broken) == (3, 0)
 
 
-def test_a_gap_nobody_told_of_is_noticed():
+def test_an_unreported_gap_is_noticed():
     stream = EventStream()
     stream.feed(record(10, 4, 1, 1, 0, 0), 99)
     stream.feed(record(20, 6, 1, 1, 0, 1), 99)

@@ -308,7 +308,7 @@ TAKES = {
 
 @pytest.mark.parametrize("name", TAKES)
 def test_losses_that_the_board_did_not_count_are_a_lower_bound(name, tmp_path):
-    take, told = TAKES[name]
+    take, template = TAKES[name]
     source = tmp_path / "losses.c"
     source.write_text(LOSSES.format(name=name, take=take))
     target = SW / "target"
@@ -317,7 +317,7 @@ def test_losses_that_the_board_did_not_count_are_a_lower_bound(name, tmp_path):
     subprocess.run(["cc", *options, *files, "-o", tmp_path / "losses"], check=True)
     result = subprocess.run([tmp_path / "losses"], capture_output=True, text=True, check=True)
     lines = [("5", "5"), ("at least 4294901760", "at least 4294901765"), ("1", "at least 4294901766")]
-    assert result.stdout == "".join(f"{told.format(one)}{all_of_them}\n" for one, all_of_them in lines)
+    assert result.stdout == "".join(f"{template.format(one)}{all_of_them}\n" for one, all_of_them in lines)
 
 
 def test_examples_compile(tmp_path):

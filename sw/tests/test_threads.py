@@ -190,7 +190,7 @@ except litepulse.Unsupported as error:
 @pytest.mark.parametrize(
     "program, status", [(COMMAND.format("info"), 2), (PROGRAM.format("litepulse.open()"), 0), (PROGRAM.format("litepulse.Serial"), 0)]
 )
-def test_windows_is_told_in_one_line(program, status):
+def test_windows_is_refused_in_one_line(program, status):
     """Python's modules for Unix are missing there."""
     env = {**os.environ, "PYTHONPATH": str(SW)}
     done = subprocess.run([sys.executable, "-c", WITHOUT + program], env=env, capture_output=True, text=True, timeout=120, check=False)

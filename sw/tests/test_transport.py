@@ -80,7 +80,7 @@ def test_the_bytes_are_those_of_litex():
 
 @pytest.mark.parametrize("kind", ["pty", "tcp"])
 def test_a_port_that_another_thread_has_closed(kind):
-    """As the thread that keeps in touch finds it at the end: an error of ours, which it takes for the end."""
+    """The thread that keeps in touch meets this at the end: it must be an error of this package, which the thread takes for the end."""
     with Server(Memory(), kind) as server:
         bus = open_port(server.spec)
         bus.close()
@@ -88,7 +88,7 @@ def test_a_port_that_another_thread_has_closed(kind):
             bus.read(0x40)
 
 
-def test_silence_is_told():
+def test_silence_is_reported():
     quiet, other = os.openpty()
     with pytest.raises(TransportError, match="does not answer"):
         open_port(os.ttyname(other), timeout=0.1).read(0x8000)
@@ -136,7 +136,7 @@ def test_a_read_that_lost_bytes_is_repeated():
         bus.close()
 
 
-def test_what_nobody_asked_for_is_thrown_away():
+def test_bytes_without_a_request_are_discarded():
     memory = Memory()
     memory.words[0x40] = 1
     with Server(memory) as server:
@@ -147,7 +147,7 @@ def test_what_nobody_asked_for_is_thrown_away():
         bus.close()
 
 
-def test_too_long_an_answer_is_asked_again():
+def test_too_long_an_answer_is_requested_again():
     memory = Memory()
     memory.words[0x40] = 7
     first = [True]
@@ -158,7 +158,7 @@ def test_too_long_an_answer_is_asked_again():
 
 
 @pytest.mark.parametrize("kind", ["pty", "tcp"])
-def test_unplugging_is_told(kind):
+def test_unplugging_is_reported(kind):
     board = FakeBoard()
     server = Server(board, kind)
     bus = open_port(server.spec, timeout=0.2)
@@ -327,11 +327,11 @@ def test_a_lock_that_cannot_be(tmp_path, monkeypatch):
     owner.release()
 
 
-@pytest.mark.parametrize("said", ["", "12\x1b[2J", "１２", 5000 * "9", "nobody"])
-def test_what_a_lock_says_is_a_number_or_nothing(said, tmp_path, monkeypatch):
+@pytest.mark.parametrize("content", ["", "12\x1b[2J", "１２", 5000 * "9", "nobody"])
+def test_the_content_of_a_lock_is_a_number_or_nothing(content, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     owner = Owner("tcp:127.0.0.1:1")
-    owner.path.write_text(said)
+    owner.path.write_text(content)
     assert owner.holder() in ("?", 12 * "9")
 
 
@@ -344,7 +344,7 @@ def test_without_a_device_nothing_is_simulated():
         connect(sim=True, port="/dev/null")
 
 
-def test_registers_lie_where_the_map_says():
+def test_registers_are_at_the_addresses_of_the_map():
     seen = []
 
     class Spy(FakeBoard):
@@ -611,7 +611,7 @@ def test_rules_of_the_bridge(tmp_path, monkeypatch):
 
 
 def test_an_adapter_does_not_hold_answers_back(monkeypatch):
-    """It is told so while the port is open, and as before afterwards; one that is told so already, or cannot be, is left alone."""
+    """The flag is set while the port is open, and restored afterwards; an adapter that has it already, or cannot have it, is left alone."""
     before, written = SerialFlags(bytes(range(128))), []
     monkeypatch.setattr(SerialFlags, "write", lambda flags, file: written.append(flags) or True)
     with Server(FakeBoard()) as server:

@@ -164,16 +164,16 @@ def test_bauds_out_of_range(baud):
 
 
 @pytest.mark.parametrize(
-    "ticks, said",
+    "ticks, message",
     [
         (24_000_000, "delay: 500 ms (24000000 ticks) is outside 0 to 349.525 ms (16777215 ticks)"),
         (1 << 24, "delay: 349.525 ms (16777216 ticks) is outside 0 to 349.525 ms (16777215 ticks)"),
     ],
 )
-def test_what_does_not_fit_names_the_longest_time(ticks, said):
+def test_what_does_not_fit_names_the_longest_time(ticks, message):
     with pytest.raises(BadInput) as caught:
         UP5K.whole_ticks(Duration(ticks=Fraction(ticks)), "delay", 0, (1 << 24) - 1)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 def test_the_longest_time_that_is_named_fits():

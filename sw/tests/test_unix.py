@@ -127,7 +127,7 @@ def test_a_closed_standard_output(verb, words):
 
 
 @pytest.mark.parametrize("verb, style", ALL)
-def test_nobody_reads_it(verb, style, words):
+def test_output_to_a_closed_pipe(verb, style, words):
     """The pipe is closed before the first line."""
     reading, writing = os.pipe()
     os.close(reading)
@@ -139,7 +139,7 @@ def test_nobody_reads_it(verb, style, words):
 
 @pytest.mark.parametrize("style", [None, "json", "csv"])
 @pytest.mark.parametrize("verb", [verb for verb in ENDLESS if verb != "capture"])
-def test_nobody_reads_on(verb, style, board):
+def test_a_reader_that_closes_the_pipe(verb, style, board):
     """`| head -1`: it ends although it may have nothing to write for long, and nothing goes on on the board."""
     line = " ".join([*COMMAND, "--port", board.spec, *ENDLESS[verb], *([f"--{style}"] if style else [])])
     done = subprocess.run(
@@ -358,8 +358,8 @@ def test_a_long_wait_is_announced(verb, option, what, style, tmp_path):
         words = [*COMMAND, "--port", server.spec, *(TRAIN if verb == "train" else ["send", str(tmp_path / "bytes")]), option, "+3600s"]
         words += [f"--{style}"] if style else []
         process = subprocess.Popen(words, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        said = process.stderr.readline()
-        assert re.fullmatch(rf"litepulse: {what} leaves in (1 h|59 min 59 s|60 min), at tick \d+\n", said), said
+        message = process.stderr.readline()
+        assert re.fullmatch(rf"litepulse: {what} leaves in (1 h|59 min 59 s|60 min), at tick \d+\n", message), message
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
         assert process.returncode == (0 if verb == "train" else 130) and "Traceback" not in errors, errors
@@ -451,7 +451,7 @@ def test_options_are_not_abbreviated(words):
     assert done.returncode == 2 and is_one_line(done.stderr) and "unrecognized arguments" in done.stderr
 
 
-def test_an_interrupted_capture_says_so(board):
+def test_an_interrupted_capture_reports_it(board):
     process = subprocess.Popen(
         [*COMMAND, "--port", board.spec, "capture", "--inputs", "0", "--for", "1000"],
         env=ENV,
@@ -467,19 +467,19 @@ def test_an_interrupted_capture_says_so(board):
 
 
 @pytest.mark.parametrize("verb", ENDLESS)
-def test_a_board_that_vanishes_is_told_once_and_what_came_before_it_too(verb):
+def test_a_vanished_board_is_reported_once_after_its_results(verb):
     """Where nothing had come, the fault is all there is; else it follows the results and is among them."""
     server = Server(FakeBoard(step=100_000), "tcp")
     words = [*COMMAND, "--port", server.spec, *ENDLESS[verb], "--json"]
     process = subprocess.Popen(words, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    told = {"train": "launched", "send": "launched", "lin master": "frames", "latency": "stimuli"}.get(verb)  # what had come, in the result
+    key = {"train": "launched", "send": "launched", "lin master": "frames", "latency": "stimuli"}.get(verb)  # what had come, in the result
     end = time.monotonic() + 60
-    while time.monotonic() < end and (len(server.board.line_log) < 20 if told else server.board.reads < 300):
+    while time.monotonic() < end and (len(server.board.line_log) < 20 if key else server.board.reads < 300):
         time.sleep(0.01)
     server.close()
     out, errors = process.communicate(timeout=240)
     assert process.returncode == 2 and is_one_line(errors), errors
-    assert bool(out) == bool(told)
-    if told:
+    assert bool(out) == bool(key)
+    if key:
         result = json.loads(out)
-        assert result[told] and errors == f"litepulse: {result['error']}\n"
+        assert result[key] and errors == f"litepulse: {result['error']}\n"

@@ -119,7 +119,7 @@ def test_so_do_the_functions(name, function, parameter, given):
         assert "object object" in (outcome(function, **{**given, parameter: object()}) or "taken")
 
 
-def test_what_a_message_says():
+def test_texts_of_messages():
     with litepulse.open(sim=True) as board:
         for call, message in (
             (lambda: board.send("text", every="2ms"), "data: text has no bytes yet: give text.encode()"),

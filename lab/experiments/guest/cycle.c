@@ -45,14 +45,14 @@ static void case_sleep(char **argv)
 static void case_timed(char **argv)
 {
 	int device = open_device(0), claim = claim_device(device, 0, 0);
-	long count = strtol(argv[0], NULL, 0), sent = 0, told = 0;
+	long count = strtol(argv[0], NULL, 0), sent = 0, reported = 0;
 	struct litepulse_launch launch = { .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1, .width = 500 };
 	struct litepulse_event outcome;
 
 	set_profile(claim, 1, 115200);
 	launch.tick = now(device) + 1000000;
-	while (told < count) {
-		for (; sent < count && sent < told + 56; sent++) {
+	while (reported < count) {
+		for (; sent < count && sent < reported + 56; sent++) {
 			if (sent)
 				launch.tick += 50 * (1000 + nudge(sent));
 			launch.tag = sent;
@@ -65,8 +65,8 @@ static void case_timed(char **argv)
 				die("outcome");
 			if (outcome.kind != LITEPULSE_KIND_TX)
 				die("a launch was refused");
-			told++;
-		} while (told < sent && poll(&(struct pollfd) { claim, POLLIN, 0 }, 1, 0) == 1);
+			reported++;
+		} while (reported < sent && poll(&(struct pollfd) { claim, POLLIN, 0 }, 1, 0) == 1);
 	}
 }
 

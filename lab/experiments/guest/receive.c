@@ -12,7 +12,7 @@
  *	free, took NS ROUNDS	what passed, and what the other process did meanwhile: free when nothing came
  *	got BYTES WRONG READS	byte k must be 7 * k
  *	error LEAST MOST LOST	chardev and ring: of the bytes' ticks, against 10 bits for each byte before, counted from the first, in ticks;
- *				and bytes that the driver told as lost
+ *				and bytes that the driver reported as lost
  *	sizes N N N ...		bytes that each read() gave
  */
 
@@ -36,11 +36,11 @@ static void mark(long size)
 	sizes[reads++] = size;
 }
 
-static void tell_reads(struct moment since)
+static void report_reads(struct moment since)
 {
 	printf("\n");		/* behind the marks */
-	tell_passed("took", since, moment());
-	tell_interrupts();
+	report_passed("took", since, moment());
+	report_interrupts();
 	printf("got %ld %ld %ld\nsizes", got, wrong, reads);
 	for (long i = 0; i < reads; i++)
 		printf(" %d", sizes[i]);
@@ -57,7 +57,7 @@ static void begin(const char *kind)
 /* Long enough for all, and then some. */
 static struct moment wait_for(long bytes, const char *baud)
 {
-	tell_interrupts();
+	report_interrupts();
 	ready("go");
 	sleep_ms(4);
 	give_up_after(700 + bytes * 10000 / strtol(baud, NULL, 0));
@@ -117,11 +117,11 @@ static void check_lost(unsigned long count)
 	rest = (number * 10ull * HZ) % rate;
 }
 
-static void tell_all(int fd, struct moment since)
+static void report_all(int fd, struct moment since)
 {
-	tell_reads(since);
+	report_reads(since);
 	printf("error %ld %ld %ld\n", least, most, lost);
-	tell_stats(fd);
+	report_stats(fd);
 }
 
 static void subscribe_bytes(int fd, char **argv, unsigned int fifo)
@@ -164,7 +164,7 @@ static void case_ring(char **argv)
 		mark(size);
 		__atomic_store_n(&ring.state->tail, tail, __ATOMIC_RELEASE);
 	}
-	tell_all(fd, since);
+	report_all(fd, since);
 }
 
 static void case_chardev(char **argv)
@@ -193,7 +193,7 @@ static void case_chardev(char **argv)
 				check_byte(e->tick, e->data);
 		}
 	}
-	tell_all(fd, since);
+	report_all(fd, since);
 }
 
 static void case_tty(char **argv)
@@ -214,7 +214,7 @@ static void case_tty(char **argv)
 		for (long i = 0; i < size; i++, got++)
 			wrong += data[i] != (unsigned char)(got * 7);
 	}
-	tell_reads(since);
+	report_reads(since);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Mistakes that the debug kernel must tell of, one per load: insmod control.ko fault=NAME. And a KUnit suite of which one case fails. */
+/* Mistakes that the debug kernel must report, one per load: insmod control.ko fault=NAME. And a KUnit suite of which one case fails. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/irqflags.h>

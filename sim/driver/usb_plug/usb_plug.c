@@ -16,21 +16,21 @@
 static char *product = "iCEBreaker V1.0e";
 module_param(product, charp, 0444);
 
-#define SAYS(name, text) \
+#define ATTRIBUTE(name, text) \
 	static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf) \
 	{ \
 		return sysfs_emit(buf, "%s\n", text); \
 	} \
 	static DEVICE_ATTR_RO(name)
 
-SAYS(idVendor, "0403");
-SAYS(idProduct, "6010");
-SAYS(bcdDevice, "0700");
-SAYS(manufacturer, "1BitSquared");
-SAYS(product, product);
-SAYS(serial, "ib7A");
-SAYS(bInterfaceClass, "ff");
-SAYS(bInterfaceSubClass, "ff");
+ATTRIBUTE(idVendor, "0403");
+ATTRIBUTE(idProduct, "6010");
+ATTRIBUTE(bcdDevice, "0700");
+ATTRIBUTE(manufacturer, "1BitSquared");
+ATTRIBUTE(product, product);
+ATTRIBUTE(serial, "ib7A");
+ATTRIBUTE(bInterfaceClass, "ff");
+ATTRIBUTE(bInterfaceSubClass, "ff");
 
 static ssize_t bInterfaceNumber_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -77,10 +77,10 @@ class Owner:
         """The other process's id, or '?'."""
         try:
             with open(self.path, "rb") as file:
-                said = file.read(_LONGEST_ID).strip()
+                content = file.read(_LONGEST_ID).strip()
         except OSError:
             return "?"
-        return said.decode() if said.isdigit() else "?"
+        return content.decode() if content.isdigit() else "?"
 
     def release(self) -> None:
         """Lets others in, and removes the file. While it is locked nobody else takes it for theirs: see acquire()."""

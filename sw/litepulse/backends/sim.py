@@ -91,18 +91,18 @@ class Simulator:
         if select.select([self._output], [], [], START_SECONDS)[0]:
             line = self._output.readline()
         try:
-            told = json.loads(line)
-            self._hz = Fraction(told["clock_hz"])
-            return told["tcp"]
+            ready = json.loads(line)
+            self._hz = Fraction(ready["clock_hz"])
+            return ready["tcp"]
         except (ValueError, KeyError):
             self.process.wait(timeout=5)
-            raise LitePulseError(f"the simulated SoC does not start: {self._said() or 'it says nothing'}") from None
+            raise LitePulseError(f"the simulated SoC does not start: {self._first_error() or 'it says nothing'}") from None
 
-    def _said(self) -> str:
+    def _first_error(self) -> str:
         """The first line of its complaints."""
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip().splitlines()
-        return said[0] if said else ""
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[0] if lines else ""
 
     def close(self) -> None:
         """Ends it and waits until its VCD is complete. LitePulseError if that could not be written."""
@@ -118,12 +118,12 @@ class Simulator:
         with contextlib.suppress(OSError):
             self._input.close()
         self._output.close()
-        said = self._said()
+        message = self._first_error()
         self._errors.close()
         if self._vcd_lock is not None:
             os.close(self._vcd_lock)
         if self.process.returncode > 0 and self.bus:
-            raise LitePulseError(said or f"the simulated SoC ended with status {self.process.returncode}")
+            raise LitePulseError(message or f"the simulated SoC ended with status {self.process.returncode}")
 
 
 def _check_wires(stimulus: str | Path | None, wires: Collection[str]) -> None:

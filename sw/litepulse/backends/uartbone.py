@@ -155,15 +155,15 @@ def _lock_byte(file: int, kind: int, byte: int) -> bool:
 
 def _other_user(file: int) -> int | str:
     """Number of another process that has the port open, or '?'."""
-    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 1, 1 << 31, 0)
-    kind, _, byte, _, _ = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))
+    wanted = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 1, 1 << 31, 0)
+    kind, _, byte, _, _ = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, wanted))
     return "?" if kind == fcntl.F_UNLCK else byte
 
 
 def _is_locked(file: int, byte: int) -> bool:
     """Whether another opening of a file has a lock on one byte of it."""
-    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
-    return struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))[0] != fcntl.F_UNLCK
+    wanted = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
+    return struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, wanted))[0] != fcntl.F_UNLCK
 
 
 def open_for_locks(path: str) -> int:
@@ -176,8 +176,8 @@ def open_for_locks(path: str) -> int:
 
 def holder(file: int) -> int | str | None:
     """Number of the process that has the port of an open file alone, or '?'; None if nobody has."""
-    asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 1, 0)
-    kind = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))[0]
+    wanted = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 1, 0)
+    kind = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, wanted))[0]
     return None if kind == fcntl.F_UNLCK else _other_user(file)
 
 
@@ -347,7 +347,7 @@ class Raised:
     """A raised bit rate: its baud, and what the bridge's register reads while it is in force."""
 
     baud: int
-    told: int
+    as_read: int
     base: int  # and at 115200
 
 
@@ -355,7 +355,7 @@ def bridge_clock(word: int) -> int:
     """Hz of the clock that a word read from the rate register at 115200 baud tells, to 10 kHz; 0 if the bridge has a fixed bit rate."""
     rate = unpack(regs.BRIDGE[0], word)
     hertz, half = rate["clock"] * regs.BRIDGE_CLOCK_UNIT, regs.BRIDGE_CLOCK_UNIT // 2
-    # Where there is no such bridge something else may be read: only 115200 baud of the clock that is told can be meant.
+    # Where there is no such bridge something else may be read: only 115200 baud of the reported clock can be meant.
     if abs(rate["word"] * hertz - DEFAULT_BAUD * regs.BRIDGE_WORD_ONE) > hertz // 2 + rate["word"] * half:
         return 0
     return hertz
@@ -501,7 +501,7 @@ class UARTBone:
 
     def _switch(self, raised: Raised) -> bool:
         """Raises bridge and port, both at 115200; whether the bridge then answers."""
-        self._send_write(self._rate_address(), raised.told)
+        self._send_write(self._rate_address(), raised.as_read)
         self._line.set_baud(raised.baud)
         self._raised, self.baud = raised, raised.baud
         return self._ping(raised)
@@ -509,7 +509,7 @@ class UARTBone:
     def _ping(self, raised: Raised) -> bool:
         """Whether the bridge answers at the raised rate. It takes no harm if that is not its rate."""
         for _ in range(2):
-            if self._ask_either(self._rate_address(), 1, _ANSWER) == [raised.told]:
+            if self._ask_either(self._rate_address(), 1, _ANSWER) == [raised.as_read]:
                 return True
             self._resync()
         return False
@@ -646,7 +646,7 @@ class UARTBone:
         return data if len(data) <= size else b""  # more than asked for: garbage, ask again
 
     def _discard(self) -> None:
-        """Throws away what nobody asked for."""
+        """Discards bytes that answer no request."""
         end = time.monotonic() + self.timeout
         while self.stream.receive(0):
             if time.monotonic() > end:
@@ -697,14 +697,14 @@ class UARTBone:
             sizes = [min(burst, count - start) for start in range(0, count, burst)]
             commands += [(self._command(_READ, address + 4 * burst * number, size), size) for number, size in enumerate(sizes)]
         words: list[int] = []
-        frame, asked, writing = b"", 0, False
+        frame, requested, writing = b"", 0, False
         for command, size in commands:
-            if len(frame + command) > checked.LONGEST or asked + size > self.most_words + _BESIDE:
-                words += self._exchange(frame, asked, writing, guarded)
-                frame, asked, writing = b"", 0, False
-            frame, asked, writing = frame + command, asked + size, writing or not size
+            if len(frame + command) > checked.LONGEST or requested + size > self.most_words + _BESIDE:
+                words += self._exchange(frame, requested, writing, guarded)
+                frame, requested, writing = b"", 0, False
+            frame, requested, writing = frame + command, requested + size, writing or not size
         if frame:
-            words += self._exchange(frame, asked, writing, guarded)
+            words += self._exchange(frame, requested, writing, guarded)
         if reads:
             self._answered = reads[0][0]
         ends = list(itertools.accumulate((count for _, count in reads), initial=0))

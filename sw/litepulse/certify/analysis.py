@@ -367,9 +367,9 @@ def latency_of(echo: Echo, tick_hz: Fraction) -> Latency:
 
 @dataclass
 class Breaks:
-    """asked: how often; seen: lengths on the line in ticks; program: from the call that begins one to the end of that which ends it, ns"""
+    """requested: how many; seen: lengths on the line in ticks; program: ns from the call that begins one to the end of the last"""
 
-    asked: int = 0
+    requested: int = 0
     seen: Distribution = field(default_factory=Distribution)
     program: Distribution = field(default_factory=Distribution)
 
@@ -378,7 +378,7 @@ def breaks_of(breaks: Iterable[Break]) -> Breaks:
     """All of them."""
     found = Breaks()
     for each in breaks:
-        found.asked += 1
+        found.requested += 1
         found.program.add(each.ended - each.begun)
         if each.fall is not None and each.rise is not None:
             found.seen.add(each.rise - each.fall)

@@ -34,11 +34,11 @@ def port_of(host: Host, path: str, kind: PortKind) -> dict[str, Any]:
         "usb": usb,
         "latency_timer_ms": port.latency,
         "low_latency": flags.low_latency if flags else None,
-        "says": _says(kind, port, uart),
+        "says": _description(kind, port, uart),
     }
 
 
-def _says(kind: PortKind, port: Port, uart: str | None) -> str:
+def _description(kind: PortKind, port: Port, uart: str | None) -> str:
     if kind.kind == "pseudo-terminal" or not (port.usb or uart):
         return str(kind)
     if port.usb:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program on the port that is measured. It writes, reads, answers and sends breaks when it is told to, and says when it did.
+"""The program on the port that is measured. It writes, reads, answers and sends breaks on request, and reports when it did.
 
 It is a process of its own, so that the work of the measurement does not delay it. Each command is an object, each has one answer:
 
@@ -58,20 +58,20 @@ class Patient(PortProgram):
     def answer(self, seconds: float = 0) -> dict[str, Any] | None:
         """What it says to the oldest command without an answer, None if that takes longer. LitePulseError if it complains or is gone."""
         assert self._child
-        said = self._child.hear(seconds)
-        if "error" in said:
-            raise LitePulseError(said["error"])
-        if not said and self._child.ended:
+        reply = self._child.hear(seconds)
+        if "error" in reply:
+            raise LitePulseError(reply["error"])
+        if not reply and self._child.ended:
             raise self.gone()
-        return said or None
+        return reply or None
 
     def ask(self, do: str, seconds: float = ANSWER_SECONDS, **words: Any) -> dict[str, Any]:
         """A command, and what it says to it."""
         self.tell(do, **words)
-        said = self.answer(seconds)
-        if said is None:
+        reply = self.answer(seconds)
+        if reply is None:
             raise LitePulseError(f"certify: {self.port}: '{do}' has not ended within {seconds:g} s")
-        return said
+        return reply
 
 
 # The program ----------------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class DriverEnable:
 
 
 class Program:
-    """Does what it is told, on an open port; `control` is where commands come from."""
+    """Carries out requests on an open port; `control` is where commands come from."""
 
     def __init__(self, port: int, control: int, rs485: DriverEnable) -> None:
         self.port, self.control, self.rs485 = port, control, rs485
@@ -210,9 +210,9 @@ class Program:
         return {"enabled": self.rs485.begin()}
 
 
-def program(asked: dict[str, Any]) -> None:
-    """Tells a line when it is ready, then does what it is told."""
-    with opened(asked) as port:
+def program(request: dict[str, Any]) -> None:
+    """Reports when it is ready, then carries out requests."""
+    with opened(request) as port:
         rs485 = DriverEnable(port.fileno())
         try:
             say({"ready": True})

@@ -77,7 +77,7 @@ class Procedure:
         self.steps |= {f"{step}, {load}": count for load in LOADS for step, count in each.items()}
         self.bytes: list[RxByte] = []
         self.edges: list[ChannelEdge] = []
-        self.told: list[Event] = []
+        self.outcomes: list[Event] = []
 
     def run(self) -> Records:
         """All of it. LitePulseError if something cannot be measured, KeyboardInterrupt if it is interrupted."""
@@ -130,7 +130,7 @@ class Procedure:
         if with_edges:
             mask = 1 << self.line | (0 if self.options.enable is None else 1 << self.options.enable)
         self.backend.recorder.record(Wanted(("queue",), ("queue",), rise=mask, fall=mask, received=True))
-        self.bytes, self.edges, self.told = [], [], []
+        self.bytes, self.edges, self.outcomes = [], [], []
 
     def look(self, pause: float = POLL_SECONDS / 4) -> int:
         """What is new; the board's tick."""
@@ -144,7 +144,7 @@ class Procedure:
             elif event.kind == "edge":
                 self.edges += edges(event, self.scale.samples_per_cycle)
             else:
-                self.told.append(event)
+                self.outcomes.append(event)
         for byte in batch.received:
             if isinstance(byte, Lost):
                 self._lost(byte)
@@ -179,7 +179,7 @@ class Procedure:
             pass
 
     def wait_written(self) -> None:
-        """Until the patient has written what it was told to. LitePulseError if the port does not take it."""
+        """Until the patient has written what was requested. LitePulseError if the port does not take it."""
         end = time.monotonic() + ANSWER_SECONDS
         while self.patient.answer() is None:
             if time.monotonic() > end:
@@ -192,14 +192,14 @@ class Procedure:
         now = self.backend.now()
         start = now + 4 * (now - first) + self.ticks(self.lead + self.backend.queue.seconds(len(data)))
         entries = [(start + k * self.frame, k, Launch("frame", byte, LAUNCH_PROFILE)) for k, byte in enumerate(data)]
-        told = len(self.told)
+        known = len(self.outcomes)
         taken = self.backend.queue.launch(entries)
         last = start + len(data) * self.frame + self.ticks(TIMEOUT)
-        while len(self.told) < told + taken:
-            tick, missing = self.look(), told + taken - len(self.told)
+        while len(self.outcomes) < known + taken:
+            tick, missing = self.look(), known + taken - len(self.outcomes)
             if tick > last and missing > 0:
                 raise LitePulseError(f"certify: the board does not report what became of {missing} launches")
-        mine = self.told[told:]
+        mine = self.outcomes[known:]
         if taken == len(data) and all(event.kind == "tx" for event in mine):
             return [event.tick for event in mine]
         self.lead *= 2
@@ -286,10 +286,10 @@ class Procedure:
         for number in range(BREAKS):
             self.progress("breaks", number)
             self.begin(with_edges=True)
-            said = self.patient.ask("break", hold=float(seconds))
+            answer = self.patient.ask("break", hold=float(seconds))
             self.settle(SETTLE_BREAK)
             seen = break_in([(edge.tick, edge.level) for edge in self.edges if edge.channel == self.line], frame)
-            found.append(Break(said["begun"], said["ended"], *(seen or (None, None))))
+            found.append(Break(answer["begun"], answer["ended"], *(seen or (None, None))))
         return found
 
     def from_patient(self, load: str) -> list[Transfer]:

@@ -59,7 +59,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Break:
-    """The patient was told to send a break: it called the kernel for its begin and its end; the line was low from `fall` to `rise`."""
+    """The patient was requested to send a break: it called the kernel for its begin and its end; the line was low from `fall` to `rise`."""
 
     begun: int  # ns, before the call that begins it
     ended: int  # ns, after the call that ends it

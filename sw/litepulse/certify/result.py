@@ -96,7 +96,7 @@ def figures(records: Records, tick_hz: Fraction) -> dict[str, Any]:
         },
         "loss": {load: {way: _loss(loss) for way, loss in ways.items()} for load, ways in losses.items()},
         "latency": {load: _latency(latency) for load, latency in latencies.items()},
-        "break": {"asked": breaks.asked, "seen": distribution(breaks.seen, "ticks"), "program": distribution(breaks.program, "ns")},
+        "break": {"asked": breaks.requested, "seen": distribution(breaks.seen, "ticks"), "program": distribution(breaks.program, "ns")},
         "driver_enable": _enable(enable, records.rs485) if enable else None,
         "counters": records.counters,
         "busy_processes": records.load,

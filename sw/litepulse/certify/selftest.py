@@ -72,7 +72,7 @@ class SelfTest:
         self.room = backend.identity.event_depth - regs.EVENT_RESERVE - SPARE
         self.result = SelfResult()
         self.chance = random.Random(seed)
-        self.asked: deque[tuple[int, int]] = deque()  # (tick, byte) of frames whose fate is not known
+        self.pending: deque[tuple[int, int]] = deque()  # (tick, byte) of frames whose fate is not known
         self.expected: deque[tuple[int, int]] = deque()  # (tick, level) of edges that were launched
         self.captured: deque[tuple[int, int]] = deque()
         self.coming = 0  # edges of frames that are asked for or launched, and have not come
@@ -98,7 +98,7 @@ class SelfTest:
             backend.pledge(keep=False)
             before = backend.now()
             self.lead = 8 * (backend.now() - before) + math.ceil(self.scale.ticks(backend.queue.seconds(backend.identity.launch_depth)))
-            while self.result.edges < self.wanted or self.asked or self.expected:
+            while self.result.edges < self.wanted or self.pending or self.expected:
                 if self.interrupt:
                     raise KeyboardInterrupt
                 if self.result.edges < self.wanted:
@@ -111,8 +111,8 @@ class SelfTest:
 
     def feed(self) -> None:
         """As many frames as there is room for the records of."""
-        room = self.room - self.coming - len(self.asked)
-        most = self.backend.identity.launch_depth - len(self.asked)
+        room = self.room - self.coming - len(self.pending)
+        most = self.backend.identity.launch_depth - len(self.pending)
         if room < self.room // 2 or most <= 0:
             return
         if self.batch_refused:
@@ -127,7 +127,7 @@ class SelfTest:
                 break
             room -= records
             self.coming += records - 1
-            self.asked.append((tick, byte))
+            self.pending.append((tick, byte))
             entries.append((tick, len(entries), Launch("frame", byte, LAUNCH_PROFILE)))
             tick += self.length + self.chance.randrange(math.ceil(GAP * self.bit))
         self.free = tick
@@ -147,14 +147,14 @@ class SelfTest:
             else:
                 self.outcome(event)
         self.pair(batch.tick)
-        if self.asked and batch.tick > self.asked[-1][0] + self.scale.ticks(PATIENCE):
-            raise LitePulseError(f"certify: the board does not report what became of {len(self.asked)} launches")
+        if self.pending and batch.tick > self.pending[-1][0] + self.scale.ticks(PATIENCE):
+            raise LitePulseError(f"certify: the board does not report what became of {len(self.pending)} launches")
         if not batch.events:
             self.backend.recorder.wait(POLL_SECONDS / 20)
 
     def outcome(self, event: Event) -> None:
         """A frame has left, or not."""
-        tick, byte = self.asked.popleft()
+        tick, byte = self.pending.popleft()
         mine = self.edges_of(byte)
         if event.kind != "tx":
             self.result.refused += 1
@@ -186,6 +186,6 @@ class SelfTest:
                     raise LitePulseError("certify: no edge comes back: wire tx of the board to rx")
             else:
                 return
-        if not self.asked:
+        if not self.pending:
             self.result.extra += len(self.captured)
             self.captured.clear()

@@ -68,8 +68,8 @@ def break_text(result: Json) -> str:
     found = result["break"]
     if not found["seen"]["count"]:
         return f"none seen, {found['asked']} asked for"
-    asked = spread_text(found["program"], result).partition(", ")[0]
-    return f"{found['seen']['count']} of {found['asked']}: {spread_text(found['seen'], result)}; the program's calls took {asked}"
+    took = spread_text(found["program"], result).partition(", ")[0]
+    return f"{found['seen']['count']} of {found['asked']}: {spread_text(found['seen'], result)}; the program's calls took {took}"
 
 
 def enable_text(found: Json, result: Json) -> str:

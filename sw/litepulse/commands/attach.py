@@ -74,7 +74,7 @@ def show(args: Namespace, result: dict[str, Any], remark: str | None = None) -> 
 def run(args: Namespace) -> int:
     """litepulse attach"""
     host = ports.Host()
-    path, wanted, baud = cable.asked_port(args), args.baud, cable.first_baud(args)
+    path, wanted, baud = cable.requested_port(args), args.baud, cable.first_baud(args)
     if wanted and DEFAULT_BAUD < wanted < LOWEST_RAISED:
         raise BadInput(f"baud: {wanted} is neither {DEFAULT_BAUD} nor at least {LOWEST_RAISED}")
     if wanted not in (None, DEFAULT_BAUD) and baud != DEFAULT_BAUD:

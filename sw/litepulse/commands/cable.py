@@ -17,7 +17,7 @@ def add_verb(verbs: Verbs, name: str, function: Callable[[Namespace], int | None
     return sub
 
 
-def asked_port(args: Namespace) -> str | None:
+def requested_port(args: Namespace) -> str | None:
     """PORT, or what was given as --port."""
     if args.sim:
         raise BadInput(f"{args.verb} is for a board on a serial port, not for --sim")

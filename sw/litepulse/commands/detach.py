@@ -19,7 +19,7 @@ def add(verbs: Verbs) -> None:
 def run(args: Namespace) -> None:
     """litepulse detach"""
     host = ports.Host()
-    held = attach.find(host, cable.asked_port(args))
+    held = attach.find(host, cable.requested_port(args))
     with output.Live("detaching", None, args.style):
         attach.detach(held)
     if args.style == "json":

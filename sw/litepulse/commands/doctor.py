@@ -20,14 +20,14 @@ def add(verbs: Verbs) -> None:
 
 def run(args: Namespace) -> int:
     """litepulse doctor"""
-    doctor = Doctor(ports.Host(), cable.asked_port(args), cable.first_baud(args))
+    doctor = Doctor(ports.Host(), cable.requested_port(args), cable.first_baud(args))
     checks = doctor.run()
     wrong = any(check.state == FAULT for check in checks)
     if args.style == "json":
-        rows = [{"check": c.name, "state": c.state, "said": c.said, "fix": c.fix or None} for c in checks]
+        rows = [{"check": c.name, "state": c.state, "said": c.finding, "fix": c.fix or None} for c in checks]
         output.write_json({"command": "doctor", "port": doctor.path, "wrong": wrong, "checks": rows})
     else:
         for check in checks:
             fix = f"; {check.fix}" if check.fix else ""
-            output.write(f"{SHOWN[check.state]:<6}{check.name:<14} {check.said}{fix}")
+            output.write(f"{SHOWN[check.state]:<6}{check.name:<14} {check.finding}{fix}")
     return int(wrong)

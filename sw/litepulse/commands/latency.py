@@ -227,9 +227,9 @@ class Seen:
         """The first KEPT are kept."""
         for each in found:
             if len(self.samples) < KEPT:
-                told = {"n": each.number, "tick": each.tick, "response": each.response, "delay_ticks": each.delay, "outcome": each.outcome}
+                entry = {"n": each.number, "tick": each.tick, "response": each.response, "delay_ticks": each.delay, "outcome": each.outcome}
                 self.samples.append(
-                    told | ({"reason": each.reason} if each.reason else {}) | ({"overtaken": True} if each.overtaken else {})
+                    entry | ({"reason": each.reason} if each.reason else {}) | ({"overtaken": True} if each.overtaken else {})
                 )
 
 
@@ -306,15 +306,15 @@ def compare(args: Namespace, board: Board, interrupt: Interrupt) -> int:
     refused: list[str] = []
     applied: list[Setting] = []
     status = 0
-    told: dict[str, Any] = {}  # what the measurements have in common
+    common: dict[str, Any] = {}  # what the measurements have in common
     problem = None
     for step in [None, *(args.realtime or settings(",".join(SETTINGS)))]:
         wanted = [*applied, *([step] if step else [])]
         name = "none" if step is None else f"+ {step[0]}"
         with begin(args, board) as job, contextlib.ExitStack() as stack:
             answerer = Answerer(echo_of(args, job, wanted), wanted)
-            if not told:
-                told = shared(board, "latency") | shared_line(job.plan.profile) | plan_of(args, board, job)
+            if not common:
+                common = shared(board, "latency") | shared_line(job.plan.profile) | plan_of(args, board, job)
                 if people:
                     output.write(f"{headline(board)}\n{title_of(board, job, answerer)}")
             try:
@@ -348,7 +348,7 @@ def compare(args: Namespace, board: Board, interrupt: Interrupt) -> int:
             break
     if args.style == "json":
         ending: dict[str, Any] = {"error": str(problem)} if problem else {"ended": "interrupt" if interrupt else "all sent"}
-        output.write_json(told | {"runs": runs} | ending)
+        output.write_json(common | {"runs": runs} | ending)
     else:
         for line in (*columns_of(rows), *(f"not tried: {each}" for each in refused)):
             output.write(f"  {line}")

@@ -203,8 +203,8 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
                         launched += 1
                         worst = max(abs(error), worst or 0)
                         if args.style == "json":
-                            told = {"n": outcome.number, "tick": outcome.tick, "wanted": outcome.wanted, "byte": outcome.byte}
-                            sent.add(told)
+                            entry = {"n": outcome.number, "tick": outcome.tick, "wanted": outcome.wanted, "byte": outcome.byte}
+                            sent.add(entry)
                     if rows_out:
                         shown = None if outcome.reason else error
                         rows_out.row(outcome.number, outcome.tick, ns(ts, outcome.tick), shown, outcome.reason or "launched")
@@ -225,12 +225,12 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
             }
         )
         lost = records_lost(losses.total, losses.at_least)
-        said = [("launched", f"{launched} of {job.fed}, {refused} refused, {job.received_count} received, {lost}")]
+        summary = [("launched", f"{launched} of {job.fed}, {refused} refused, {job.received_count} received, {lost}")]
         if worst is not None:
-            said.append(("error", f"{worst} ticks at most between asked and launched"))
-        said += [("refused", f"byte {outcome.number}: {outcome.reason}") for outcome in first_bad]
-        said.append(("clock", clock_note(board)))
-        return result, "\n".join(output.aligned(said))
+            summary.append(("error", f"{worst} ticks at most between asked and launched"))
+        summary += [("refused", f"byte {outcome.number}: {outcome.reason}") for outcome in first_bad]
+        summary.append(("clock", clock_note(board)))
+        return result, "\n".join(output.aligned(summary))
 
     losses = to_the_end(sending, args.style, look, lambda: launched, report)
     if interrupt:

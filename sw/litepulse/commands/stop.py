@@ -28,6 +28,6 @@ def run(args: Namespace) -> None:
         if args.style == "json":
             output.write_json(shared(board, "stop") | {"stopped": list(stopped.what), "pulses": stopped.pulses})
             return
-        said = f"stopped: {', '.join(stopped.what)}" if stopped.what else "nothing was running"
+        summary = f"stopped: {', '.join(stopped.what)}" if stopped.what else "nothing was running"
         pulses = f" after {counted(stopped.pulses, 'pulse')}" if stopped.pulses is not None else ""
-        output.write(f"{headline(board)}\n{said}{pulses}; the line is idle")
+        output.write(f"{headline(board)}\n{summary}{pulses}; the line is idle")

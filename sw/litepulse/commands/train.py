@@ -62,11 +62,11 @@ def options_of(args: Namespace) -> Options:
 
 
 def step(args: Namespace) -> int:
-    """So far that the event FIFO never fills. What does not fit is told before anything is built or started."""
+    """So far that the event FIFO never fills. What does not fit is refused before anything is built or started."""
     return arguments.step(args, lambda clock: 16 * train_plan(clock, **options_of(args)).period.whole)
 
 
-class Told:
+class Lists:
     """Lists for --json."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Told:
         if byte is not None:
             self.received_bytes.add(byte)
 
-    def lists(self) -> dict[str, Spool]:
+    def by_key(self) -> dict[str, Spool]:
         """By the keys of the JSON object."""
         return {
             "pulses": self.pulses,
@@ -106,10 +106,10 @@ def run(args: Namespace) -> int:
         raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
     with arguments.board(args, step=step(args)) as board, Interrupt() as interrupt:
         start = None if args.start is None else arguments.when(args.start, board)
-        told = Told() if args.style == "json" else None
+        lists = Lists() if args.style == "json" else None
         limit = None if args.keep else 1 if args.style else KEPT
-        train = board.train(**options_of(args), start=start, limit=limit, listener=told)
-        return keep(args, board, train, interrupt) if args.keep else follow(args, board, train, interrupt, told)
+        train = board.train(**options_of(args), start=start, limit=limit, listener=lists)
+        return keep(args, board, train, interrupt) if args.keep else follow(args, board, train, interrupt, lists)
 
 
 def keep(args: Namespace, board: Board, train: Train, interrupt: Interrupt) -> int:
@@ -132,7 +132,7 @@ def keep(args: Namespace, board: Board, train: Train, interrupt: Interrupt) -> i
     return 0
 
 
-def follow(args: Namespace, board: Board, train: Train, interrupt: Interrupt, told: Told | None) -> int:
+def follow(args: Namespace, board: Board, train: Train, interrupt: Interrupt, lists: Lists | None) -> int:
     """Runs a train to its end, shows it, and leaves the line idle whatever happens."""
     ts, plan, people = board.timescale, train.plan, args.style is None
     rows_out = None
@@ -161,8 +161,8 @@ def follow(args: Namespace, board: Board, train: Train, interrupt: Interrupt, to
 
     def report(_: Losses) -> tuple[dict[str, Any], str]:
         result = train_result(board, train, interrupt)
-        if told:
-            return result | told.lists(), ""
+        if lists:
+            return result | lists.by_key(), ""
         lines = train_text(board, train, result)
         return result, "\n".join(lines + plot_of(result) if people else [f"{headline(board)}, {title}", *lines])
 

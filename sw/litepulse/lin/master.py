@@ -38,7 +38,7 @@ AHEAD = Fraction(6, 100)  # seconds before a slot at which it is given to the bo
 EVENT_AHEAD, EVENT_REST = Fraction(2, 100), 0.002  # the same, and between two looks, where a collision changes what follows
 RESOLVE_AHEAD = Fraction(8, 1000)  # seconds: so long the outcome of an event-triggered frame is waited for
 SOON = Fraction(2, 100)  # seconds ahead, of a slot that no schedule waits for
-ASKED = "asked"  # kind of a slot for a frame of a Request
+REQUESTED = "asked"  # kind of a slot for a frame of a Request
 
 
 TIME_BASE = Fraction(5, 1000)  # seconds: slots that are put between those of a schedule are multiples of it
@@ -93,7 +93,7 @@ class MasterRun(BusRun):
         self.description, self.schedule = description, schedule
         self.slots: Sequence[Slot] = description.schedule(schedule) if schedule is not None else ()
         self._next: str | None = None  # schedule that follows at the next border
-        self.asked: deque[Request] = deque()
+        self.open_requests: deque[Request] = deque()
         self.asleep = False
         self._waking: Fraction | None = None  # tick of the pulse that woke the bus, or that shall
         self._sleep, self._slept = False, Fraction(0)
@@ -176,7 +176,7 @@ class MasterRun(BusRun):
                 if number == len(self.slots) - 1 or not self.slots:
                     slots += self._diagnostic()
                 if not slots:
-                    over = not self.asked
+                    over = not self.open_requests
                     tick = Fraction(max(math.ceil(tick), self.poller.now + math.ceil(SOON * hz)))
                     yield None
                 for one in slots:
@@ -238,12 +238,12 @@ class MasterRun(BusRun):
         seconds = self._diagnostic_seconds()
         if self.requests and all(slot.kind != REQUEST for slot in self.slots):
             return [Slot(REQUEST, "MasterReq", (), seconds)]
-        while self.asked and (self.asked[0].done or self._timed_out(self.asked[0])):
-            self.asked.popleft()
-        if not self.asked:
+        while self.open_requests and (self.open_requests[0].done or self._timed_out(self.open_requests[0])):
+            self.open_requests.popleft()
+        if not self.open_requests:
             return ()
-        if self.asked[0].frames:
-            return [Slot(ASKED, "MasterReq", (), seconds)]
+        if self.open_requests[0].frames:
+            return [Slot(REQUESTED, "MasterReq", (), seconds)]
         return [] if self._answer_due else [Slot(RESPONSE, "SlaveResp", (), seconds)]
 
     @property
@@ -270,8 +270,8 @@ class MasterRun(BusRun):
         pid = protected_id(description.frame_id(name))
         if slot.kind == RESPONSE:
             self._answer_end = tick + slot.seconds * self.timescale.tick_hz
-        if slot.kind == ASKED:
-            request = self.asked[0]
+        if slot.kind == REQUESTED:
+            request = self.open_requests[0]
             data = request.frames.popleft()
             response = data + bytes([checksum(data)])
             request.deadline = math.ceil(tick) + request.timeout
@@ -303,8 +303,8 @@ class MasterRun(BusRun):
                 self._outcome = True
         if frame.frame_id == SLAVE_RESPONSE:
             self._answer_end = None
-            if frame.error is None and self.asked:
-                self.asked[0].hear(frame.data, frame.tick)
+            if frame.error is None and self.open_requests:
+                self.open_requests[0].hear(frame.data, frame.tick)
         foreign = not frame.own_header and not frame.own_response and frame.tick > self._slept
         if self.asleep and self._waking is None and foreign and frame.error in (NO_HEADER, NO_SYNC):
             self._waking = Fraction(frame.tick)
@@ -342,7 +342,7 @@ class Master(Job[Frame | LostEvent]):
         over.
         """
         request = Request(nad, bytes(message), math.ceil(self.run.timescale.ticks(to_duration(timeout, "timeout"))))
-        self.run.asked.append(request)
+        self.run.open_requests.append(request)
         return request
 
     def switch(self, schedule: str) -> None:
@@ -417,13 +417,13 @@ def request(
     schedule: runs meanwhile, None: nothing else is sent
     """
     run = MasterRun(board, description, schedule, baud, loopback)
-    asked = Request(nad, bytes(message), math.ceil(board.timescale.ticks(to_duration(timeout, "timeout"))))
-    run.asked.append(asked)
+    query = Request(nad, bytes(message), math.ceil(board.timescale.ticks(to_duration(timeout, "timeout"))))
+    run.open_requests.append(query)
     frames: list[Frame] = []
     with board.begin(Master(run, 0, None)) as job:
         for item in job:
             if isinstance(item, Frame):
                 frames.append(item)
-            if asked.done:
+            if query.done:
                 break
-    return asked, frames
+    return query, frames

@@ -320,7 +320,7 @@ class SlaveRun:
         elif frame_id in self.node.published:
             name = self.node.published[frame_id]
             if sent:
-                self._is_told(name, frame)
+                self._is_sent(name, frame)
                 self._is_brought(name, frame)
             elif frame.error in BAD_RESPONSE:
                 self._error = True
@@ -403,7 +403,7 @@ class SlaveRun:
             self._wakes = deque(begin + math.ceil(n * WAKE_REPEAT * second) for n in range(WAKES))
             self.asleep = False
 
-    def _is_told(self, name: str, frame: Frame) -> None:
+    def _is_sent(self, name: str, frame: Frame) -> None:
         """response_error was sent, so it is cleared."""
         if self.node.error_signal and self.node.error_signal in self.description.signals(name):
             byte, bit = divmod(self.description.bit_of(name, self.node.error_signal), 8)

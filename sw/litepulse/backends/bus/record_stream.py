@@ -25,14 +25,14 @@ class RecordStream:
         self.depth = depth
         self.tick = 0
         self.known = 0  # until when all is known that happened
-        self.untold = 0  # lost records no OVERFLOW record has told of yet
+        self.untold = 0  # lost records that no OVERFLOW record has reported yet
         self.expected: int | None = None  # position the stream must have if nothing went wrong
         self._hint = 8
         self._owed: list[tuple[int, list[int]]] = []  # the acknowledgement that leaves with the next request, in a frame
 
     @property
     def lost(self) -> int:
-        """Records lost since this reader began: told by the board, not yet told, and missing without a word."""
+        """Records lost since this reader began: reported by the board, not yet reported, and missing without a report."""
         return self.decoder.lost + self.untold + self.decoder.broken
 
     @property

@@ -74,7 +74,7 @@ class BusRecorder:
     def _read(self, as_columns: bool, events: list[int] | None = None, bytes_: list[int] | None = None) -> Batch:
         """As read(); events, bytes_: of each stream what RecordStream.drain() calls `first`."""
         parts = list(self.events.parts(events))
-        # A responder needs the receiver on, nobody else does: what it received is no program's, and stays there.
+        # Only a responder needs the receiver on: what it receives is for no program, and stays there.
         received = self.received.drain(bytes_) if self._wants_bytes else []
         edges = self.events.decode_edges(parts) if as_columns and not received and self._wall_clock is None else None
         batch = Batch(

@@ -18,7 +18,7 @@ from litepulse.layout import regs
 
 OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table
 LIN_ABI = 2
-LAG_SECONDS = Fraction(1, 100)  # after which the driver has told what happened
+LAG_SECONDS = Fraction(1, 100)  # after which the driver has reported what happened
 _REASON = {errno.ETIME: "late", errno.EBUSY: "busy", errno.EINVAL: "invalid", errno.ENOENT: "profile"}
 _IFF_UP = 1
 AnyRecord = TypeVar("AnyRecord", bound=abi.Record)
@@ -35,7 +35,7 @@ def refused(what: str, error: OSError) -> Refused:
 
 
 class Device:
-    """An open device. `fifo`: records that wait for us in the driver, at most; `lag`: ticks after which it has told what happened."""
+    """An open device. `fifo`: records that wait for us in the driver, at most; `lag`: ticks after which it has reported what happened."""
 
     fifo = 16384
 

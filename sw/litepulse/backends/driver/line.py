@@ -54,8 +54,8 @@ class DriverLine:
         return True
 
     def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool, instead_of: str = "") -> None:
-        """See LineControl. The settings are the tty's, with a bit rate of whole baud. What triggers a responder is not told, so any might
-        rely on them.
+        """See LineControl. The settings are the tty's, with a bit rate of whole baud. What triggers a responder is not reported, so
+        any might rely on them.
         """
         if receive and profile is not None and profile.format.invert:
             raise Unsupported("invert: the kernel's tty cannot receive inverted frames")

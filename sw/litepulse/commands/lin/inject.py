@@ -71,8 +71,8 @@ def run(args: Namespace) -> int:
             output.write_json(shared(board, "lin inject") | sent | {"frames": [value_of(one) for one in heard.frames], "records": records})
         else:
             bit = board.timescale.bit_period(Fraction(args.baud or DEFAULT_BAUD)).ticks
-            said = " ".join(f"{byte:02x}" for byte in injection.bytes)
-            sent = output.folded(f"sent at tick {heard.tick}: a break of {injection.break_bits} bits, {said}")
+            data = " ".join(f"{byte:02x}" for byte in injection.bytes)
+            sent = output.folded(f"sent at tick {heard.tick}: a break of {injection.break_bits} bits, {data}")
             output.write(f"{headline(board)}\n{sent}\nheard:")
             table = FrameTable(board, bit, width=fits())
             output.write("\n".join(table.frame(frame) for frame in heard.frames) or "nothing: is the line wired back to RX?")

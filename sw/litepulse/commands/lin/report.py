@@ -126,8 +126,8 @@ class Report:
         """What it adds up to, for programs and for people."""
         wrong = ", ".join(f"{count} {what}" for what, count in sorted(self.errors.items())) or "none with an error"
         slow = sum(spaces.slow for spaces in self.spaces.values())
-        said = [("frames", f"{self.count}, {wrong}; {slow} slow; {records_lost(losses.total, losses.at_least)}")]
-        said += [*rows, ("clock", clock_note(self.board))]
+        summary = [("frames", f"{self.count}, {wrong}; {slow} slow; {records_lost(losses.total, losses.at_least)}")]
+        summary += [*rows, ("clock", clock_note(self.board))]
         result = (
             shared(self.board, f"lin {self.verb}")
             | {"bit_period_ticks": exact(self.bit)}
@@ -151,7 +151,7 @@ class Report:
                 "ended": "interrupt" if interrupt else "all there",
             }
         )
-        return result, "\n".join([*self.histogram(), *output.aligned(said)])
+        return result, "\n".join([*self.histogram(), *output.aligned(summary)])
 
     def follow(
         self,

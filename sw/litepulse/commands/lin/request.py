@@ -61,20 +61,20 @@ def run(args: Namespace) -> int:
         description.schedule(args.schedule)
     with arguments.board(args) as board, Interrupt() as interrupt:
         begin = board.now().tick
-        asked, frames = lin.request(
+        done, frames = lin.request(
             board, description, nad, args.data, schedule=args.schedule, timeout=args.timeout, baud=args.baud, loopback=args.loopback
         )
         if interrupt:
             return ended(interrupt, False)
-        answer = None if asked.answer is None else asked.answer.hex()
+        answer = None if done.answer is None else done.answer.hex()
         if args.style == "json":
-            result = {"nad": nad, "request": args.data.hex(), "answer": answer, "refused": asked.refused}
+            result = {"nad": nad, "request": args.data.hex(), "answer": answer, "refused": done.refused}
             output.write_json(shared(board, "lin request") | result | {"tick": begin, "frames": [value_of(one) for one in frames]})
         else:
             bit = board.timescale.bit_period(Fraction(args.baud or description.baud)).ticks
             table = FrameTable(board, bit, width=fits())
             shown = "\n".join(table.frame(frame) for frame in frames if frame.frame_id in CLASSIC_IDS)
-            heading = "no answer" if answer is None else f"refused: {answer}" if asked.refused else f"answer: {answer}"
+            heading = "no answer" if answer is None else f"refused: {answer}" if done.refused else f"answer: {answer}"
             lines = [headline(board), output.folded(f"to {hexadecimal(nad)}: {args.data.hex()}"), shown, output.folded(heading)]
             output.write("\n".join(line for line in lines if line))
-        return LOST if answer is None or asked.refused else 0
+        return LOST if answer is None or done.refused else 0

@@ -109,7 +109,7 @@ def run(args: Namespace) -> int:
             output.note(f"litepulse: space: the standard allows {SPACE_BITS} bit times before each byte")
         if args.keep:
             job.detach()
-            return told_to_keep(args, board, job)
+            return report_kept(args, board, job)
         report, run = Report(args, board, "slave", job.run.bit, description), job.run
 
         def more() -> dict[str, Any]:
@@ -137,8 +137,8 @@ def check_keep(args: Namespace) -> None:
         raise BadInput("respond: with --keep the board can answer one header of SlaveResp, so give it once")
 
 
-def told_to_keep(args: Namespace, board: Board, job: lin.Slave) -> int:
-    """Says what goes on."""
+def report_kept(args: Namespace, board: Board, job: lin.Slave) -> int:
+    """Prints what goes on after the command."""
     run = job.run
     frames = sorted(run.node.published.items())
     if args.style == "json":
