@@ -73,7 +73,7 @@ def passed_earlier():
     return set(Path(file).read_text().split("\n")) - {""} if file else set()
 
 
-def is_asked_for(item):
+def is_requested(item):
     """Whether LITEPULSE_GROUPS asks for it, a dict as groups_for() of sim/groups.py gives."""
     requested = json.loads(os.environ.get("LITEPULSE_GROUPS", "null"))
     return (
@@ -90,7 +90,7 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.full)
     yield
     known = passed_earlier()
-    left = [item for item in items if item.nodeid in known or not is_asked_for(item)]
+    left = [item for item in items if item.nodeid in known or not is_requested(item)]
     if left:
         config.hook.pytest_deselected(items=left)
         unwanted = set(left)
