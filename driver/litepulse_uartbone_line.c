@@ -15,7 +15,7 @@
 
 #include "litepulse_uartbone.h"
 
-/* Bytes of noise to read before giving up. */
+/* Noise may never end: how long to listen to it. */
 #define NOISE_MS 1000
 /* A port that takes nothing for so long is stuck. */
 #define SEND_MS 1000

@@ -303,8 +303,8 @@ def test_what_it_does_not_know_is_refused(file, right, wrong, error):
 
 
 def test_a_file_of_no_module_is_refused():
-    message = refused(change=lambda folder: (folder / "litepulse_new.h").write_text("\n"))
-    assert message == "driver/litepulse_new.h is part of no module"
+    error = refused(change=lambda folder: (folder / "litepulse_new.h").write_text("\n"))
+    assert error == "driver/litepulse_new.h is part of no module"
 
 
 def test_no_kernel_source(tmp_path):

@@ -35,10 +35,10 @@ RUN_SECONDS = 300
 STEADY_NS, ATTEMPTS = 10_000_000, 4  # a case at whose end the board's time is further off gives no figures
 
 
-def spoken(lines):
+def spoken(printed):
     """[{word: [[number, ...], ...]}, ...] of a console, for each case; the first is what was before them."""
     out = [{}]
-    for word, *numbers in (line.split() for line in lines):
+    for word, *numbers in (line.split() for line in printed):
         if word == "case":
             out.append({})
         elif all(number.lstrip("-").isdigit() for number in numbers):

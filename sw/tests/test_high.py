@@ -44,7 +44,7 @@ def test_a_delay_begins_at_the_edge_that_is_named(words, edge, delay, capsys):
         (["--on", "edge:0:rise", "--from", "end"], "low pulse of 480 ticks, from its end → rising edge on 0,"),
     ],
 )
-def test_the_headline_names_the_level(words, line, capsys):
+def test_the_headline_names_the_edge(words, line, capsys):
     assert line in latency(capsys, *words, style="")
 
 

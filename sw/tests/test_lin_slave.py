@@ -439,7 +439,7 @@ def test_a_board_that_restarts(board):
     assert not out or json.loads(out)["error"] in errors
 
 
-def errors(capsys):
+def error_output(capsys):
     """The one line of an error."""
     text = capsys.readouterr().err
     assert text.startswith("litepulse: ") and text.count("\n") == 1, text
@@ -480,7 +480,7 @@ def test_what_makes_no_sense(words, message, capsys, board):
     node = [] if not words or "--node" in words else ["--node", "Window"]
     for port in ("/nonexistent/port", board.spec):
         assert cli.main(["--port", port, "lin", "slave", str(LDF), *node, *words.split(), "--for", "1ms"]) == 2
-        assert errors(capsys).startswith(message) and not board.armed and not board.lin
+        assert error_output(capsys).startswith(message) and not board.armed and not board.lin
 
 
 @pytest.mark.parametrize(
@@ -493,7 +493,7 @@ def test_what_makes_no_sense(words, message, capsys, board):
 )
 def test_what_the_board_cannot_do(words, message, capsys, board):
     assert cli.main(["--port", board.spec, "lin", "slave", str(LDF), "--node", "Window", *words.split(), "--for", "1ms"]) == 2
-    assert errors(capsys).startswith(message) and not board.armed and not board.lin
+    assert error_output(capsys).startswith(message) and not board.armed and not board.lin
 
 
 @pytest.mark.parametrize(
@@ -510,7 +510,7 @@ def test_what_the_board_cannot_do(words, message, capsys, board):
 def test_what_cannot_be_kept(words, message, capsys, board):
     device = [] if "--sim" in words else ["--port", board.spec]
     assert cli.main([*device, *words.split(), str(LDF), "--node", "Window", "--keep"]) == 2
-    assert errors(capsys).startswith(message) and not board.armed and not board.lin
+    assert error_output(capsys).startswith(message) and not board.armed and not board.lin
 
 
 @pytest.mark.parametrize(
@@ -529,7 +529,7 @@ def test_a_bad_description(old, new, message, capsys, board, tmp_path):
     file = tmp_path / "x.ldf"
     file.write_text(text.replace(old, new))
     assert cli.main(["--port", board.spec, "lin", "slave", str(file), "--node", "Window", "--for", "1ms"]) == 2
-    assert errors(capsys).startswith(message.format(file=file)) and not board.armed
+    assert error_output(capsys).startswith(message.format(file=file)) and not board.armed
 
 
 @pytest.mark.parametrize(
@@ -542,7 +542,7 @@ def test_a_bad_description(old, new, message, capsys, board, tmp_path):
 def test_a_board_with_a_smaller_table(depth, node, message, capsys):
     with Server(FakeBoard(step=5_000, lin_depth=depth), "tcp") as server:
         assert cli.main(["--port", server.spec, "lin", "slave", str(LDF), "--node", node, "--for", "1ms"]) == 2
-        assert errors(capsys).endswith(message) and not server.board.armed
+        assert error_output(capsys).endswith(message) and not server.board.armed
 
 
 def test_slave_response_beyond_the_table(tmp_path):
