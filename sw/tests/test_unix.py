@@ -34,6 +34,7 @@ VERBS = {
     "stop": (["stop"], 0),
     "adjust": (["adjust", "--step", "1us"], 2),  # no train runs
     "capture": (["capture", "--inputs", "0", "--for", "20ms"], 0),
+    "lsl": (["lsl", "--inputs", "0", "--for", "20ms"], 0),
     "send": (["send", "{bytes}", "--baud", "115200"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
@@ -55,12 +56,13 @@ VERBS = {
     "completion": (["completion", "bash"], 0),
 }
 STYLES = dict.fromkeys(["train", "capture", "send", "respond", "lin monitor", "lin master", "lin slave", "latency"], ["json", "csv", "vnl"])
-STYLES |= dict.fromkeys(["info", "stop", "doctor", "lin inject", "lin request", "certify"], ["json"])
+STYLES |= dict.fromkeys(["info", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
 ENDLESS = {
     "train": TRAIN,
     "capture": ["capture", "--inputs", "0"],
+    "lsl": ["lsl", "--inputs", "0"],
     "respond": RESPOND,
     "lin monitor": ["lin", "monitor"],
     "lin master": ["lin", "master", str(LDF), "--schedule", "Normal", "--loopback"],
@@ -138,7 +140,7 @@ def test_output_to_a_closed_pipe(verb, style, words):
 
 
 @pytest.mark.parametrize("style", [None, "json", "csv"])
-@pytest.mark.parametrize("verb", [verb for verb in ENDLESS if verb != "capture"])
+@pytest.mark.parametrize("verb", [verb for verb in ENDLESS if verb not in ("capture", "lsl")])  # no edge, no output
 def test_a_reader_that_closes_the_pipe(verb, style, board):
     """`| head -1`: it ends although it may have nothing to write for long, and nothing goes on on the board."""
     line = " ".join([*COMMAND, "--port", board.spec, *ENDLESS[verb], *([f"--{style}"] if style else [])])
