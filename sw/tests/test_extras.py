@@ -108,6 +108,11 @@ def test_without_extra_lin(environment):
     assert (status, complaint) == (2, "litepulse: a LIN description file needs ldfparser: pip install ldfparser\n")
 
 
+def test_without_extra_lsl(environment):
+    status, _, complaint = litepulse(environment(), "--port", "/nonexistent", "lsl")
+    assert (status, complaint) == (2, "litepulse: LSL needs pylsl: pip install pylsl\n")
+
+
 def test_extra_litex(environment):
     """Enough for LitePulse in a design of one's own."""
     command = [sys.executable, "-S", "-P", "-c", "from litex_soc.litepulse import LitePulse; print(LitePulse.__name__)"]
