@@ -10,7 +10,6 @@ from sim.linux.driver_bench import CPU, HZ, Answers, environment
 MS = HZ // 1000
 HERE = ROOT / "lab" / "experiments" / "guest"
 EXAMPLES = ROOT / "sw" / "examples"
-INCLUDES = (linux_rig.GUEST, linux_rig.UAPI)
 
 
 @cache
@@ -22,7 +21,7 @@ def guest():
 def program(name):
     """Path of guest/NAME.c or of sw/examples/NAME.c, compiled."""
     source = HERE / f"{name}.c"
-    return guest().program(source if source.exists() else EXAMPLES / f"{name}.c", includes=INCLUDES)
+    return guest().program(source if source.exists() else EXAMPLES / f"{name}.c", includes=linux_rig.INCLUDES)
 
 
 def run(words, stimulus=(), before="", max_cycles=2000 * MS, load=False):

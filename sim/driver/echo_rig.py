@@ -3,28 +3,26 @@
 
 import functools
 import shutil
-import subprocess
 
 from sim.cocotb_rig import SIM, run_folder
 from sim.driver.uml import boot, build_module, build_modules
-from sim.guest.driver_tree import DRIVER, driver_copy
+from sim.guest.cable_programs import compiled
+from sim.guest.driver_tree import driver_copy
+
+HERE = SIM / "driver" / "echo_board"
+USE = sorted(HERE.glob("use*.c"))  # the program that uses the board
 
 
 @functools.cache
 def echo_board(**kernel):
     """{name in the guest: path}: the driver, the boards, and the programs that use them. `kernel`: see build_modules()."""
     driver, board = driver_copy(), run_folder("echo_board")
-    for path in (SIM / "driver" / "echo_board").iterdir():
-        shutil.copy(path, board)
+    for name in ("Kbuild", "echo_board.c"):
+        shutil.copy(HERE / name, board)
     module = build_modules(driver, **kernel)["litepulse"]
-    for program in ("use", "names"):
-        subprocess.run(
-            ["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", program, f"{program}.c"],
-            cwd=board,
-            check=True,
-        )
     made = build_module(board, f"LITEPULSE_DRIVER={driver}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers", **kernel)
-    return {"litepulse.ko": module, "echo_board.ko": made, "use": board / "use", "names": board / "names"}
+    use, names = compiled(board / "use", *USE), compiled(board / "names", HERE / "names.c")
+    return {"litepulse.ko": module, "echo_board.ko": made, "use": use, "names": names}
 
 
 def with_board(jobs, parameters=""):

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs for guests with a board on a cable, compiled for this machine."""
+"""Programs for guests that run on this machine's CPU: those for a board on a cable, and what they are compiled with."""
 
 import functools
-import shutil
 import subprocess
 
 from sim.cocotb_rig import SIM, run_folder
 from sim.guest.driver_tree import DRIVER
 
 GUEST = SIM / "guest"
+LIB = GUEST / "lib"
+# Warnings as the kernel has them: a table's entries need not name all members, nor a function of a table use all its parameters.
+FLAGS = ("-static", "-O1", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Wno-unused-parameter", "-Werror", "-D_GNU_SOURCE")
+
+
+def compiled(target, *sources):
+    """Compiles a static program of C sources and lib/; returns its path."""
+    includes = (f"-I{DRIVER / 'uapi'}", f"-I{LIB}")
+    subprocess.run(["gcc", *FLAGS, *includes, "-o", target, *sources, LIB / "board.c"], check=True)
+    return target
 
 
 @functools.lru_cache(maxsize=None)
-def program(name, *more):
-    """Path of a static program of cable/."""
-    folder = run_folder("cable", name)
-    for path in (GUEST / "cable").iterdir():
-        shutil.copy(path, folder)
-    flags = ["-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", f"-I{GUEST / 'programs'}"]
-    subprocess.run(["gcc", *flags, "-o", name, f"{name}.c", "board.c", *more], cwd=folder, check=True)
-    return folder / name
+def program(name):
+    """Path of a program of cable/."""
+    return compiled(run_folder("cable", name) / name, GUEST / "cable" / f"{name}.c")

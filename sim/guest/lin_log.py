@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What programs say that use programs/lin_device.h: frames of lin0, and bytes on the line."""
+"""What programs say that use lib/lin_device.h: frames of lin0, and bytes on the line."""
 
 import re
 

@@ -35,6 +35,7 @@ TESTED_CPUS = CPUS if LONG else CPUS[:1]
 DRIVER = ROOT / "driver"
 UAPI = DRIVER / "uapi"
 GUEST = SIM / "guest" / "programs"  # C programs of the tests
+INCLUDES = (SIM / "guest" / "lib", UAPI)  # what they include
 # What takes long at boot and is not used: a self-test, files in /sys, tracing (which lockdep brings along).
 SKIPPED = (
     "blake2s_mod_init",
@@ -133,7 +134,7 @@ class Guest:
 
     def run_program(self, name, arguments=(), *, before="", files=None, **options):
         """Runs the test program sim/guest/programs/NAME.c; otherwise as run(). `before`: shell commands that come first."""
-        program = self.program(GUEST / f"{name}.c", includes=(GUEST, UAPI))
+        program = self.program(GUEST / f"{name}.c", includes=INCLUDES)
         # Kept, as copying it into the guest takes longer than most tests: 3 to 7 million cycles.
         holder = self.after(f"cp {name} /tmp", {name: program})
         words = [f"/tmp/{name}", *map(str, arguments)]

@@ -30,7 +30,7 @@ def console(linux):
 
     def run(cpu, *lines, files=None, **options):
         guest = linux(cpu, bootargs=BOOTARGS)
-        program = guest.program(linux_rig.GUEST / "tty_steps.c", includes=(linux_rig.GUEST, linux_rig.UAPI))
+        program = guest.program(linux_rig.GUEST / "tty_steps.c", includes=linux_rig.INCLUDES)
         return guest.run("\n".join(lines), {"tty_steps": program, "long": LONG, **(files or {})}, **options)
 
     return run

@@ -117,7 +117,7 @@ def test_keep_adjust_and_stop(shell):
 def test_what_was_kept_stays_as_it_is(shell, guest):
     """A responder and a train of others go on with their line profile; who would change it is refused in one line."""
     sources = [linux_rig.GUEST / "chardev.c", *(demo.EXAMPLES / f"{name}.c" for name in ("p1_timed", "p1_train", "p1_disciplined"))]
-    files = {source.stem: guest.program(source, includes=(linux_rig.GUEST, linux_rig.UAPI)) for source in sources}
+    files = {source.stem: guest.program(source, includes=linux_rig.INCLUDES) for source in sources}
     result = shell(
         """
         try() { "$@" </dev/null; echo status $?; }

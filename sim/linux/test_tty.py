@@ -62,7 +62,7 @@ def tty(linux):
         guest = linux(cpu)
         if not shell:
             return guest.run_program("tty_steps", ["/dev/ttyPULSE0", *steps], **options)
-        program = guest.program(linux_rig.GUEST / "tty_steps.c", includes=(linux_rig.GUEST, linux_rig.UAPI))
+        program = guest.program(linux_rig.GUEST / "tty_steps.c", includes=linux_rig.INCLUDES)
         return guest.run(shell, {"tty_steps": program}, **options)
 
     return Tty(run)

@@ -31,6 +31,7 @@ from sim.pc.machine import BOOTARGS, HARDWARE, MEMORY_MB, QEMU, Machine
 HERE = Path(__file__).resolve().parent
 GUEST = HERE / "guest"  # C programs of these tests
 SHARED = SIM / "guest" / "programs"  # those that the simulated SoC runs, too
+LIB = SIM / "guest" / "lib"  # what all of them include
 UAPI = ROOT / "driver" / "uapi"
 LINES = kernels.LINES
 READY, EXIT, SILENT = "litepulse: ready", "litepulse: exit ", "litepulse: the kernel has nothing more to say"
@@ -102,7 +103,7 @@ class Guest:
         folder = GUEST if (GUEST / f"{name}.c").exists() else SHARED
         source = folder / f"{name}.c"
         newest = [ptp_header()] if "ptp_clock" in source.read_text() else []
-        return self.program(source, flags=("-D_GNU_SOURCE",), includes=(GUEST, SHARED, UAPI, *newest))
+        return self.program(source, flags=("-D_GNU_SOURCE",), includes=(LIB, UAPI, *newest))
 
     @contextlib.contextmanager
     def machine(self):

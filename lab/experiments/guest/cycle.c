@@ -9,8 +9,6 @@
 #include "load.h"
 #include "ports.h"
 
-#define NS	1000000000ll
-
 static long nudge(long n)
 {
 	return n ? 7 * n % 11 - 5 : 0;
@@ -18,17 +16,15 @@ static long nudge(long n)
 
 static void case_sleep(char **argv)
 {
-	int tty = open_tty(argv[0], "115200");
+	int tty = open_serial(argv[0], "115200");
 	long count = strtol(argv[1], NULL, 0);
 	struct sched_param priority = { .sched_priority = 80 };
-	struct timespec begin;
 	long long ns;
 
 	/* musl's own sched_setscheduler() refuses. */
 	if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &priority) || mlockall(MCL_CURRENT | MCL_FUTURE))
 		die("real-time priority and locked memory");
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	ns = begin.tv_sec * NS + begin.tv_nsec + NS / 100;
+	ns = ns_of(CLOCK_MONOTONIC) + NS / 100;
 	for (long n = 0; n < count; n++) {
 		struct timespec until;
 
@@ -39,7 +35,7 @@ static void case_sleep(char **argv)
 		if (write(tty, "\xff", 1) != 1)
 			die("write");
 	}
-	tcdrain(tty);
+	ioctl(tty, TCSBRK, 1);
 }
 
 static void case_timed(char **argv)
@@ -66,13 +62,16 @@ static void case_timed(char **argv)
 			if (outcome.kind != LITEPULSE_KIND_TX)
 				die("a launch was refused");
 			reported++;
-		} while (reported < sent && poll(&(struct pollfd) { claim, POLLIN, 0 }, 1, 0) == 1);
+		} while (reported < sent && readable(claim, 0) == 1);
 	}
 }
 
+static const struct guest_case cases[] = {
+	{ "sleep", .with = case_sleep, .words = 2 }, { "timed", .with = case_timed, .words = 1 },
+	{ }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct load_case cases[] = { { "sleep", case_sleep, 2 }, { "timed", case_timed, 1 } };
-
-	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	return run_loaded(cases, argc, argv);
 }

@@ -55,7 +55,7 @@ static void begin(const char *kind)
 }
 
 /* Long enough for all, and then some. */
-static struct moment wait_for(long bytes, const char *baud)
+static struct moment begin_row(long bytes, const char *baud)
 {
 	report_interrupts();
 	ready("go");
@@ -134,19 +134,18 @@ static void case_ring(char **argv)
 {
 	long bytes = strtol(argv[1], NULL, 0), size;
 	int fd = open_device(0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct moment since;
 	uint32_t head, tail = 0;
 	struct ring ring;
 
 	rate = strtoul(argv[0], NULL, 0);
-	close(open_tty("/dev/ttyPULSE0", argv[0]));
+	close(open_serial("/dev/ttyPULSE0", argv[0]));
 	begin(argv[2]);
-	ring_open_packed(&ring, fd, PLACES);
+	ring_open(&ring, fd, PLACES, LITEPULSE_RING_PACKED);
 	subscribe_bytes(fd, argv, 0);
-	since = wait_for(bytes, argv[0]);
-	while (got + lost < bytes && poll(&p, 1, -1) == 1) {
-		head = __atomic_load_n(&ring.state->head, __ATOMIC_ACQUIRE);
+	since = begin_row(bytes, argv[0]);
+	while (got + lost < bytes && readable(fd, -1) == 1) {
+		head = ring_head(&ring);
 		for (size = 0; tail != head; tail++) {
 			const struct litepulse_ring_event *e = &ring.events[tail & (ring.size - 1)];
 
@@ -162,7 +161,7 @@ static void case_ring(char **argv)
 			}
 		}
 		mark(size);
-		__atomic_store_n(&ring.state->tail, tail, __ATOMIC_RELEASE);
+		ring_free(&ring, tail);
 	}
 	report_all(fd, since);
 }
@@ -175,10 +174,10 @@ static void case_chardev(char **argv)
 	int fd = open_device(0);
 
 	rate = strtoul(argv[0], NULL, 0);
-	close(open_tty("/dev/ttyPULSE0", argv[0]));	/* its settings stay, and it wants no bytes */
+	close(open_serial("/dev/ttyPULSE0", argv[0]));	/* its settings stay, and it wants no bytes */
 	begin(argv[2]);
 	subscribe_bytes(fd, argv, 65536);
-	since = wait_for(bytes, argv[0]);
+	since = begin_row(bytes, argv[0]);
 	while (got + lost < bytes) {
 		long size = read(fd, events, sizeof(events));
 
@@ -200,11 +199,11 @@ static void case_tty(char **argv)
 {
 	static unsigned char data[4096];
 	long bytes = strtol(argv[2], NULL, 0);
-	int fd = open_tty(argv[0], argv[1]);
+	int fd = open_serial(argv[0], argv[1]);
 	struct moment since;
 
 	begin(argv[3]);
-	since = wait_for(bytes, argv[1]);
+	since = begin_row(bytes, argv[1]);
 	while (got < bytes) {
 		long size = read(fd, data, sizeof(data));
 
@@ -217,9 +216,12 @@ static void case_tty(char **argv)
 	report_reads(since);
 }
 
+static const struct guest_case cases[] = {
+	{ "chardev", .with = case_chardev, .words = 5 }, { "ring", .with = case_ring, .words = 5 },
+	{ "tty", .with = case_tty, .words = 4 }, { }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct load_case cases[] = { { "chardev", case_chardev, 5 }, { "ring", case_ring, 5 }, { "tty", case_tty, 4 } };
-
-	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	return run_loaded(cases, argc, argv);
 }

@@ -1,43 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A board on a cable, used and taken away: what the debug kernel is to watch. TX is wired to RX.
- *
- *   cable use PORT         attach; tty, events, launches, train, clock; detach
- *   cable keep PORT        a kept train goes on while nothing is attached, and is found again; one that was not kept is stopped
- *   cable storm PORT N     attached and detached N times, under readers, writers and a train
- *   cable nobody PORT      what is there is no UARTBone: no device comes
- *   cable counters PORT    attach, use, and print what the link counted
- *   cable bursts PORT      attach, have many edges come at once, again and again, and print what the link counted
- *   cable forge PORT       attach; others cannot open the port or hang it up, nor is what root pushes into it taken for an answer
- *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
- *   cable killed PORT      attach; programs that wait while the bit rate is changed can be killed
- *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
- *   cable raised PORT      attach; the machine is suspended for longer than the board keeps a raised bit rate, with the tty open
- *   cable standstill PORT [BAUD]  attach, raise the bit rate, start a train; somebody stops the machine: prints what is left of the train
- *   cable breaks PORT      attach; each break begins and ends on the line, however short it is; those of tcsendbreak() are exact
- *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
- *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
- *   cable stall PORT       attach; the port takes nothing of a reading of the clocks, and a byte comes when its program has gone
- *   cable loop PORT        attach; what is sent comes back while TIOCM_LOOP is set, and only then (TX is not wired)
- *
- * Exit status 0, or 1 and a line that says what was not as it should be.
- */
-#include "cable.h"
-
-#include <fcntl.h>
-#include <poll.h>
+/* A board on a cable, used and taken away: what the debug kernel is to watch. TX is wired to RX. */
 #include <signal.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <termios.h>
-#include <unistd.h>
 
-#ifndef TIOCM_LOOP
-#define TIOCM_LOOP 0x8000	/* not in the C library's headers, and the kernel's do not go together with these */
-#endif
+#include "board.h"
+#include "cases.h"
+#include "clocks.h"
+
+#define BAUD 230400
 #define BYTES 3000
 #define LAUNCHES 150
 #define EDGES 240	/* ten a byte */
@@ -46,58 +17,40 @@
 
 static const char *port;	/* /dev/ttyS0 */
 
-static const char *base(void)
-{
-	return strrchr(port, '/') + 1;
-}
-
-static int attach(struct board *board)
-{
-	int fd = attach_port(port);
-
-	CHECK(fd >= 0);
-	CHECK(!find_board(base(), 20, board));
-	return fd;
-}
-
-static void detach(int fd)
-{
-	CHECK(!close(fd));	/* the last to hold it: whoever is forked meanwhile closes it */
-	CHECK(!wait_gone(base(), 20));
-}
-
-static void subscribe(int fd, unsigned int kinds)
-{
-	struct litepulse_subscribe want = { .kinds = kinds, .fifo = 8192, .clock = LITEPULSE_CLOCK_MONOTONIC };
-
-	CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
-}
+/* What most cases subscribe to. */
+#define MONOTONIC(kinds) WANT(kinds, MONOTONIC, .fifo = 8192)
 
 static int claim(int fd, unsigned int flags)
 {
-	struct litepulse_claim wanted = { .flags = flags, .fd_flags = O_CLOEXEC, .fifo = 8192 };
+	return try_claim(fd, (struct litepulse_claim){ .flags = flags, .fd_flags = O_CLOEXEC,
+						       .fifo = 8192 });
+}
 
-	return ioctl(fd, LITEPULSE_IOC_CLAIM, &wanted) ? -1 : wanted.fd;
+static int must_claim(int fd, unsigned int flags)
+{
+	int claimed = claim(fd, flags);
+
+	CHECK(claimed >= 0);
+	return claimed;
 }
 
 /* What is sent comes back, each byte once and in order, on the tty and as an event. */
-static void bytes(const struct board *board)
+static void bytes(void)
 {
 	unsigned char out[BYTES], in[BYTES];
 	struct litepulse_event event, before = { 0 };
-	int pulse = open_pulse(board), tty = open_tty(board), got = 0, sent = 0;
+	int pulse = open_pulse(), tty = open_tty(BAUD), got = 0, sent = 0;
 
-	CHECK(pulse >= 0 && tty >= 0);
-	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	subscribe(pulse, MONOTONIC(KIND(RX)));
 	for (int i = 0; i < BYTES; i++)
 		out[i] = i * 7 + i / 256;
-	CHECK(!fcntl(tty, F_SETFL, O_NONBLOCK));
-	for (double end = now() + 300; got < BYTES;) {	/* only against hanging: a damaged exchange takes a quarter of a second */
+	set_nonblocking(tty);
+	/* Only against hanging: a damaged exchange takes a quarter of a second. */
+	for (double end = seconds() + 300; got < BYTES;) {
 		struct pollfd wait = { .fd = tty, .events = POLLIN | (sent < BYTES ? POLLOUT : 0) };
 		ssize_t count;
 
-		CHECK(now() < end);
-		CHECK(poll(&wait, 1, 20000) == 1);
+		CHECK(seconds() < end && poll(&wait, 1, 20000) == 1);
 		if (wait.revents & POLLOUT && sent < BYTES) {
 			count = write(tty, out + sent, BYTES - sent);
 			CHECK(count > 0);
@@ -112,8 +65,8 @@ static void bytes(const struct board *board)
 	CHECK(!memcmp(in, out, BYTES));
 	CHECK(!tcdrain(tty));
 	for (int i = 0; i < BYTES; i++) {
-		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
-		CHECK(event.kind == LITEPULSE_KIND_RX && event.data == out[i]);
+		event = NEXT(pulse, RX);
+		CHECK(event.data == out[i]);
 		CHECK(event.flags & LITEPULSE_FLAG_NS && event.uncertainty);
 		CHECK(!i || (event.seq == before.seq + 1 && event.tick > before.tick));
 		before = event;
@@ -121,184 +74,169 @@ static void bytes(const struct board *board)
 	CHECK(!close(tty) && !close(pulse));
 }
 
-/* Each launch happens once, at its tick, and is told once. */
-static void launches(const struct board *board)
+static void launches(void)
 {
 	static struct litepulse_launch list[LAUNCHES];
-	int pulse = open_pulse(board), fd = claim(pulse, 0);
-	struct litepulse_event event;
-	struct litepulse_time time;
-	struct litepulse_info info;
+	int pulse = open_pulse(), fd = must_claim(pulse, 0);
+	const struct litepulse_info info = info_of(pulse);
+	uint64_t first;
 
-	CHECK(fd >= 0);
 	CHECK(claim(pulse, 0) == -1 && errno == EBUSY);
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info) && !ioctl(pulse, LITEPULSE_IOC_TIME, &time));
-	memset(list, 0, sizeof(list));
-	for (int i = 0; i < LAUNCHES; i++) {
-		/* a twentieth of a second of its time ahead, then one every 10000 ticks */
-		list[i].tick = time.tick + info.tick_num / info.tick_den / 20 + i * 10000ull;
-		list[i].kind = LITEPULSE_LAUNCH_PULSE;
-		list[i].width = 100 + i;
-		list[i].tag = i;
-	}
-	for (size_t done = 0; done < sizeof(list);) {
-		ssize_t count = write(fd, (char *)list + done, sizeof(list) - done);
-
-		CHECK(count > 0 && count % sizeof(list[0]) == 0);
-		done += count;
-	}
-	for (int i = 0; i < LAUNCHES; i++) {
-		CHECK(read(fd, &event, sizeof(event)) == sizeof(event));
-		CHECK(event.kind == LITEPULSE_KIND_TX && event.source == LITEPULSE_SRC_QUEUE);
-		CHECK(event.tick == list[i].tick && event.data >> 16 == (unsigned int)i);
-	}
+	/* a twentieth of a second of its time ahead, then one every 10000 ticks */
+	first = now(pulse) + info.tick_num / info.tick_den / 20;
+	for (int i = 0; i < LAUNCHES; i++)
+		list[i] = LAUNCH(.tick = first + i * 10000ull, .width = 100 + i,
+				 .kind = LITEPULSE_LAUNCH_PULSE, .tag = i);
+	launch_and_take(fd, list, LAUNCHES);
 	list[0].tick = 1;
-	CHECK(write(fd, list, sizeof(list[0])) == -1 && (errno == ETIME || errno == EINVAL));
+	CHECK(try_launch(fd, list[0]) && (errno == ETIME || errno == EINVAL));
 	CHECK(!close(fd) && !close(pulse));
 }
 
-static const struct litepulse_train pulses = { .period = 100000, .num = 1, .den = 3, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
-					       .flags = LITEPULSE_TRAIN_ASAP };
+#define EACH 100000 /* ticks */
+#define THIRDS PULSES(.period = EACH, .num = 1, .den = 3, .width = 500)
 
 /* Pulses of a running train come without a gap, each once, period by period. */
 static void follow(int pulse, int count)
 {
 	struct litepulse_event event, before = { 0 };
 
-	subscribe(pulse, 1 << LITEPULSE_KIND_TX);
+	subscribe(pulse, MONOTONIC(KIND(TX)));
 	for (int i = 0; i < count; i++) {
-		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
-		CHECK(event.kind == LITEPULSE_KIND_TX && event.source == LITEPULSE_SRC_TRAIN);
+		event = NEXT(pulse, TX);
+		CHECK(event.source == LITEPULSE_SRC_TRAIN);
 		CHECK(!i || (event.data == before.data + 1 && event.seq == before.seq + 1));
-		CHECK(!i || event.tick - before.tick - pulses.period <= 1);
+		CHECK(!i || event.tick - before.tick - EACH <= 1);
 		before = event;
 	}
-	subscribe(pulse, 0);
+	subscribe(pulse, MONOTONIC(0));
 }
 
-static void train(const struct board *board)
+static void train(void)
 {
-	struct litepulse_train_adjust adjust = { .period = 100000, .num = 1, .den = 3 };
-	struct litepulse_train_stop stop = { 0 };
-	int pulse = open_pulse(board), fd = claim(pulse, 0);
+	struct litepulse_train_adjust adjust = { .period = EACH, .num = 1, .den = 3 };
+	int pulse = open_pulse(), fd = must_claim(pulse, 0);
 
-	CHECK(fd >= 0);
-	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &pulses));
-	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &pulses) == -1 && errno == EBUSY);
+	start_train(fd, THIRDS);
+	CHECK(try_train(fd, THIRDS) == -1 && errno == EBUSY);
 	follow(pulse, 50);
 	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_ADJUST, &adjust));
-	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) && stop.pulses >= 50);
+	CHECK(stop_train(fd) >= 50);
 	CHECK(!close(fd) && !close(pulse));
 }
 
 /* The board's clock goes forward, beside ours. */
-static void clocks(const struct board *board)
+static void clocks(void)
 {
 	struct litepulse_time first, second;
-	int pulse = open_pulse(board);
+	int pulse = open_pulse();
 
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &first));
+	first = time_of(pulse);
 	usleep(20000);
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &second));
+	second = time_of(pulse);
 	CHECK(second.tick > first.tick && second.raw_before > first.raw_after);
 	CHECK(second.raw_after > second.raw_before);
 	CHECK(second.uncertainty == (second.raw_after - second.raw_before + 1) / 2);
 	CHECK(!close(pulse));
 }
 
-static void use_all(const struct board *board)
+static void use_all(void)
 {
-	bytes(board);
-	launches(board);
-	train(board);
-	clocks(board);
+	bytes();
+	launches();
+	train();
+	clocks();
 }
 
 static void use(void)
 {
-	struct board board;
-	int fd = attach(&board);
+	int fd = attach(port);
 
-	use_all(&board);
-	detach(fd);
+	use_all();
+	detach(fd, port);
 	/* The port is as any port again: the board is found there once more. */
-	fd = attach(&board);
-	bytes(&board);
-	detach(fd);
+	fd = attach(port);
+	bytes();
+	detach(fd, port);
 }
 
-static void print_counters(const struct board *board)
+static void print_counters(void)
 {
-	static const char *const names[] = { "port",	"baud",		"checked", "packed",   "poll_us",
-					     "idle_us", "transactions", "repeats", "failures", "round_trip_ns" };
+	static const char *const names[] = {
+		"port", "baud", "checked", "packed", "poll_us", "idle_us", "transactions",
+		"repeats", "failures", "round_trip_ns",
+	};
 	char text[64];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		CHECK(!read_attribute(board, names[i], text, sizeof(text)));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		CHECK(!read_attribute(names[i], text, sizeof(text)));
 		printf("%s %s\n", names[i], text);
 	}
 }
 
 static void counters(void)
 {
-	struct board board;
 	char text[64];
-	int fd = attach(&board);
 
-	use_all(&board);
-	print_counters(&board);
-	CHECK(write_attribute(&board, "poll_us", "nonsense") == -1 && errno == EINVAL);
-	CHECK(write_attribute(&board, "poll_us", "1000001") == -1 && errno == EINVAL);
-	CHECK(!write_attribute(&board, "poll_us", "500") && !read_attribute(&board, "poll_us", text, sizeof(text)));
-	CHECK(!strcmp(text, "500"));
-	detach(fd);
+	use_all();
+	print_counters();
+	CHECK(write_attribute("poll_us", "nonsense") == -1 && errno == EINVAL);
+	CHECK(write_attribute("poll_us", "1000001") == -1 && errno == EINVAL);
+	CHECK(!write_attribute("poll_us", "500"));
+	CHECK(!read_attribute("poll_us", text, sizeof(text)) && !strcmp(text, "500"));
 }
 
-/* Each edge of what is sent, once and in order; as many as fit the board's FIFO come between two looks at it. */
+/* Each edge of the line. */
+static void subscribe_line(int pulse, unsigned int fifo)
+{
+	const unsigned int line = 1 << info_of(pulse).inputs;
+
+	subscribe(pulse, WANT(KIND(EDGE), MONOTONIC, .rise = line, .fall = line, .fifo = fifo));
+}
+
+/*
+ * Each edge of what is sent, once and in order; as many as fit the board's FIFO come between two
+ * looks at it.
+ */
 static void bursts(void)
 {
 	struct litepulse_event event, before = { 0 };
 	unsigned char alternating[EDGES / 10];
-	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE, .fifo = 8192 };
-	struct litepulse_info info;
-	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board);
+	int pulse = open_pulse(), tty = open_tty(BAUD);
+	const struct litepulse_info info = info_of(pulse);
 
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info) && info.event_depth > EDGES);
-	want.rise = want.fall = 1 << info.inputs;	/* the line */
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
-	/* Between two looks even a slow machine gets the board as far as it goes by itself: then many wait there. */
-	CHECK(!write_attribute(&board, "poll_us", "50000") && !write_attribute(&board, "idle_us", "50000"));
+	CHECK(info.event_depth > EDGES);
+	subscribe_line(pulse, 8192);
+	/*
+	 * Between two looks even a slow machine gets the board as far as it goes by itself: then
+	 * many wait there.
+	 */
+	CHECK(!write_attribute("poll_us", "50000") && !write_attribute("idle_us", "50000"));
 	memset(alternating, 'U', sizeof(alternating));
 	for (int round = 0; round < 10; round++) {
 		CHECK(write(tty, alternating, sizeof(alternating)) == sizeof(alternating));
 		for (int i = 0; i < EDGES; i++) {
-			CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
-			CHECK(event.kind == LITEPULSE_KIND_EDGE && (!before.tick || event.seq == before.seq + 1));
+			event = NEXT(pulse, EDGE);
+			CHECK((!before.tick || event.seq == before.seq + 1));
 			CHECK(!i || event.tick - before.tick - info.tick_num / BAUD <= 1);
 			before = event;
 		}
 	}
 	CHECK(!close(tty) && !close(pulse));
-	print_counters(&board);
-	detach(fd);
+	print_counters();
 }
 
 static void baud(void)
 {
-	struct termios settings;
-	struct board board;
-	int fd = attach(&board), tty = open_tty(&board);
+	int tty = open_tty(BAUD);
 
-	CHECK(tty >= 0);
 	for (int i = 0; i < 3; i++) {
-		CHECK(!tcgetattr(tty, &settings) && !cfsetspeed(&settings, i % 2 ? B9600 : B19200) && !tcsetattr(tty, TCSANOW, &settings));
+		CHECK(!set_speed(tty, i % 2 ? B9600 : B19200));
 		/* This kernel's serial lines cannot do it: what counts is which locks are taken. */
-		write_attribute(&board, "baud", "1000000");
+		write_attribute("baud", "1000000");
 	}
 	CHECK(!close(tty));
-	bytes(&board);
-	detach(fd);
+	bytes();
 }
 
 /* Whether a process dies while another one goes on. */
@@ -315,80 +253,73 @@ static int dies_before(pid_t child, pid_t other)
 static void killed(void)
 {
 	const char *const counters[] = { NULL, "transactions", "round_trip_ns" };
-	struct board board;
-	int fd = attach(&board);
 	char text[32];
 
-	for (unsigned int i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(counters); i++) {
 		pid_t other = fork(), child;
 
-		/* The port cannot do it, which takes the bridge more than two seconds to find out. */
+		/* The port cannot do it: the bridge needs more than two seconds to find out. */
 		if (!other)
-			exit(write_attribute(&board, "baud", "1000000") ? 0 : 1);
+			exit(write_attribute("baud", "1000000") ? 0 : 1);
 		usleep(300000);
 		child = fork();
 		if (!child) {
 			struct litepulse_time now;
-			int pulse = open_pulse(&board);
+			int pulse = open_pulse();
 
 			if (counters[i])
-				exit(read_attribute(&board, counters[i], text, sizeof(text)));
+				exit(read_attribute(counters[i], text, sizeof(text)));
 			exit(ioctl(pulse, LITEPULSE_IOC_TIME, &now));
 		}
 		usleep(100000);
 		CHECK(other > 0 && child > 0 && dies_before(child, other));
 		CHECK(waitpid(other, NULL, 0) == other);
 	}
-	bytes(&board);
-	detach(fd);
+	bytes();
+}
+
+/* The two edges of a break; returns the tick of its end. */
+static uint64_t take_break(int pulse, uint64_t ticks)
+{
+	const struct litepulse_event fell = NEXT(pulse, EDGE), rose = NEXT(pulse, EDGE);
+
+	CHECK(!(fell.data >> 16 & fell.data) && rose.tick - fell.tick == ticks);
+	return rose.tick;
 }
 
 /* The calls come one right after the other: the end of a break must not overtake its begin. */
 static void breaks(void)
 {
-	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE, .fifo = 1024 };
+	int pulse = open_pulse(), tty = open_tty(BAUD);
+	const struct litepulse_info info = info_of(pulse);
+	const uint64_t tenth = info.tick_num / info.tick_den / 10;
 	struct litepulse_event event;
-	struct litepulse_info info;
-	struct litepulse_time time = { 0 };
-	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board);
-	uint64_t fell;
+	uint64_t over;
 	pid_t child;
-	int status;
 
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
-	want.rise = want.fall = 1 << info.inputs;
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	subscribe_line(pulse, 1024);
 	for (int i = 0; i < BREAKS; i++)
 		CHECK(!ioctl(tty, TIOCSBRK) && !ioctl(tty, TIOCCBRK));
 	for (int i = 0; i < 2 * BREAKS; i++) {
-		struct pollfd wait = { .fd = pulse, .events = POLLIN };
-
-		CHECK(poll(&wait, 1, 5000) == 1 && read(pulse, &event, sizeof(event)) == sizeof(event));
-		CHECK(event.kind == LITEPULSE_KIND_EDGE);
+		CHECK(readable(pulse, 5000) == 1);
+		event = NEXT(pulse, EDGE);
 		/* A break falls, then rises. */
 		CHECK((event.data >> 16 & event.data) == (i % 2 ? event.data & 0xffff : 0));
 	}
-	CHECK(!poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 300));
-	/* tcsendbreak() is one launch: a tenth of a second to the tick, and over when it returns. */
-	CHECK(!ioctl(tty, TCSBRKP, 1) && !ioctl(pulse, LITEPULSE_IOC_TIME, &time));
-	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && !(event.data >> 16 & event.data));
-	fell = event.tick;
-	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.tick - fell == info.tick_num / info.tick_den / 10);
-	CHECK(time.tick >= event.tick);
+	CHECK(!readable(pulse, 300));
+	/* tcsendbreak() is one launch: a tenth of a second to the tick, over when it returns. */
+	CHECK(!ioctl(tty, TCSBRKP, 1));
+	over = now(pulse);
+	CHECK(over >= take_break(pulse, tenth));
 	/* Two programs at once send two, one behind the other. */
 	child = fork();
 	CHECK(!ioctl(tty, TCSBRKP, 1));
 	if (!child)
 		_exit(0);
-	CHECK(waitpid(child, &status, 0) == child && !status);
-	for (int i = 0; i < 2; i++) {
-		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && !(event.data >> 16 & event.data));
-		fell = event.tick;
-		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.tick - fell == info.tick_num / info.tick_den / 10);
-	}
+	wait_for(child);
+	for (int i = 0; i < 2; i++)
+		take_break(pulse, tenth);
 	CHECK(!close(tty) && !close(pulse));
-	detach(fd);
 }
 
 static void xoff(void)
@@ -396,86 +327,86 @@ static void xoff(void)
 	unsigned char filler[BYTES];
 	struct litepulse_event event;
 	struct termios settings;
-	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board), before = 0, after = 0;
+	int pulse = open_pulse(), tty = open_tty(BAUD), before = 0, after = 0;
 
-	CHECK(!tcgetattr(tty, &settings) && !cfsetspeed(&settings, B9600) && !tcsetattr(tty, TCSANOW, &settings));
-	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	CHECK(!set_speed(tty, B9600) && !tcgetattr(tty, &settings));
+	subscribe(pulse, MONOTONIC(KIND(RX)));
 	memset(filler, 'x', sizeof(filler));
 	CHECK(!fcntl(tty, F_SETFL, O_NONBLOCK) && write(tty, filler, sizeof(filler)) > 600);
 	/* Well under way. */
 	for (; before < 300; before++)
-		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.data == 'x');
-	CHECK(!fcntl(pulse, F_SETFL, O_NONBLOCK));
-	while (read(pulse, &event, sizeof(event)) == sizeof(event))
+		CHECK(take_event(pulse, &event) && event.data == 'x');
+	set_nonblocking(pulse);
+	while (take_event(pulse, &event))
 		before++;
 	CHECK(!tcflow(tty, TCIOFF) && !fcntl(pulse, F_SETFL, 0));
 	for (;; after++) {
-		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RX);
+		event = NEXT(pulse, RX);
 		if (event.data == settings.c_cc[VSTOP])
 			break;
 		CHECK(event.data == 'x');
 	}
 	printf("after %d\n", after);
 	CHECK(!tcflush(tty, TCOFLUSH) && !close(tty) && !close(pulse));
-	detach(fd);
 }
 
 static void poison(void)
 {
 	struct litepulse_stats stats;
 	struct litepulse_event event;
-	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board), got = 0, lost = 0;
+	int pulse = open_pulse(), tty = open_tty(BAUD), got = 0, lost = 0;
 
-	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	subscribe(pulse, MONOTONIC(KIND(RX)));
 	for (int i = 0; i < POISONED; i += 8) {
 		CHECK(write(tty, "abcdefgh", 8) == 8 && !tcdrain(tty));
 		usleep(5000);
 	}
-	for (double end = now() + 20; got + lost < POISONED;) {
-		struct pollfd wait = { .fd = pulse, .events = POLLIN };
-
-		CHECK(now() < end);
-		if (poll(&wait, 1, 1000) != 1)
+	for (double end = seconds() + 20; got + lost < POISONED;) {
+		CHECK(seconds() < end);
+		if (readable(pulse, 1000) != 1)
 			continue;
-		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+		CHECK(take_event(pulse, &event));
 		if (event.kind == LITEPULSE_KIND_RX)
 			got++;
-		else if (event.kind == LITEPULSE_KIND_LOST && event.source == LITEPULSE_SRC_RECEIVER)
+		else if (event.kind == LITEPULSE_KIND_LOST &&
+			 event.source == LITEPULSE_SRC_RECEIVER)
 			lost += event.count;
 	}
-	CHECK(got + lost == POISONED && !ioctl(pulse, LITEPULSE_IOC_STATS, &stats));
+	stats = stats_of(pulse);
+	CHECK(got + lost == POISONED);
 	CHECK(stats.lost_bytes == (unsigned int)lost && !stats.restarts);
 	printf("got %d lost %d\n", got, lost);
 	CHECK(!close(tty) && !close(pulse));
-	detach(fd);
 }
 
 static void loop(void)
 {
 	const int bit = TIOCM_LOOP;
-	struct board board;
-	int fd = attach(&board), tty = open_tty(&board);
-	struct pollfd wait = { .fd = tty, .events = POLLIN };
+	int tty = open_tty(BAUD);
 	char in;
 
-	CHECK(tty >= 0);
 	for (int round = 0; round < 10; round++) {
 		CHECK(!ioctl(tty, TIOCMBIS, &bit) && write(tty, "a", 1) == 1);
-		CHECK(poll(&wait, 1, 5000) == 1 && read(tty, &in, 1) == 1 && in == 'a');
+		CHECK(readable(tty, 5000) == 1 && read(tty, &in, 1) == 1 && in == 'a');
 		CHECK(!ioctl(tty, TIOCMBIC, &bit) && write(tty, "b", 1) == 1 && !tcdrain(tty));
-		CHECK(!poll(&wait, 1, 100));
+		CHECK(!readable(tty, 100));
 	}
 	CHECK(!close(tty));
-	detach(fd);
+}
+
+/* The port, as any program opens it. */
+static int open_idle(void)
+{
+	int fd = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	return fd;
 }
 
 /* Exit status of a child: 0 if a user of no rights cannot open the port because it is taken. */
 static void refuse_others(void)
 {
 	pid_t child = fork();
-	int status;
 
 	CHECK(child >= 0);
 	if (!child) {
@@ -483,7 +414,7 @@ static void refuse_others(void)
 		CHECK(open(port, O_RDWR | O_NOCTTY | O_NONBLOCK) == -1 && errno == EBUSY);
 		_exit(0);
 	}
-	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+	wait_for(child);
 }
 
 /* A child whose controlling terminal the port is pushes bytes into it until it is killed. */
@@ -506,14 +437,17 @@ static pid_t push_bytes(int *count)
 	}
 }
 
-/* A port that is the terminal of somebody's session cannot be attached, although he has closed it: he could hang it up. */
+/*
+ * A port that is the terminal of somebody's session cannot be attached, although he has closed it:
+ * he could hang it up.
+ */
 static void refuse_a_terminal(void)
 {
-	int first = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), number = LITEPULSE_LDISC, ready[2], status;
+	int first = open_idle(), number = LITEPULSE_LDISC, ready[2], status;
 	pid_t child;
 	char byte;
 
-	CHECK(first >= 0 && !pipe(ready));
+	CHECK(!pipe(ready));
 	child = fork();
 	CHECK(child >= 0);
 	if (!child) {
@@ -530,156 +464,133 @@ static void refuse_a_terminal(void)
 
 static void forge(void)
 {
-	int *count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int early = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), fd, status;
-	struct board board;
+	int *count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
+	int early = open_idle(), fd, status;
 	pid_t child;
 
 	/* Who had the port open before could take it away afterwards. */
-	CHECK(count != MAP_FAILED && early >= 0);
+	CHECK(count != MAP_FAILED);
 	CHECK(attach_port(port) == -1 && errno == EBUSY);
 	CHECK(!close(early));
 	refuse_a_terminal();
-	fd = attach(&board);
+	fd = attach(port);
 	refuse_others();
 	child = push_bytes(count);
-	use_all(&board);
+	use_all();
 	printf("forged %d\n", *count);
-	print_counters(&board);
+	print_counters();
 	/* The end of a session hangs its terminal up: the devices go. */
 	CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child && WIFSIGNALED(status));
-	detach(fd);
+	detach(fd, port);
 	/* The port is as any other again. */
-	early = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	fd = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	CHECK(early >= 0 && fd >= 0 && !close(early) && !close(fd));
-}
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !close(fd));
+	early = open_idle();
+	fd = open_idle();
+	CHECK(!close(early) && !close(fd));
 }
 
 static void suspend(void)
 {
-	struct litepulse_status status;
-	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), claimed = claim(pulse, LITEPULSE_CLAIM_KEEP), tty = open_tty(&board);
+	int pulse = open_pulse(), tty = open_tty(BAUD);
+	int claimed = must_claim(pulse, LITEPULSE_CLAIM_KEEP);
 
-	CHECK(claimed >= 0 && tty >= 0 && !ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses));
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && status.flags & LITEPULSE_STATUS_TRAIN);
-	/* All devices are suspended, and resumed five seconds later. */
-	write_text("/sys/power/pm_test", "devices");
-	write_text("/sys/power/state", "freeze");
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !(status.flags & LITEPULSE_STATUS_TRAIN));
+	start_train(claimed, THIRDS);
+	CHECK(train_runs(pulse));
+	suspend_machine();
+	CHECK(!train_runs(pulse));
 	CHECK(!close(tty) && !close(claimed) && !close(pulse));
-	use_all(&board);
-	detach(fd);
+	use_all();
 }
 
 static void raised(void)
 {
-	struct litepulse_status status;
-	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board), claimed;
-	struct pollfd wait = { .fd = tty, .events = POLLIN };
-	struct litepulse_train_stop stop = { 0 };
+	int pulse = open_pulse(), tty = open_tty(BAUD), claimed;
 	char text[64], in;
 
-	CHECK(pulse >= 0 && tty >= 0 && !write_attribute(&board, "baud", "1000000"));
+	CHECK(!write_attribute("baud", "1000000"));
 	/* The board stops what its holder starts after that, too, if it hears nothing for long. */
-	claimed = claim(pulse, 0);
-	CHECK(claimed >= 0);
+	claimed = must_claim(pulse, 0);
 	for (int round = 0; round < 3; round++) {
-		write_text("/sys/power/pm_test", "devices");
-		write_text("/sys/power/state", "freeze");
-		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status));
-		CHECK(write(tty, "a", 1) == 1 && poll(&wait, 1, 5000) == 1 && read(tty, &in, 1) == 1 && in == 'a');
-		CHECK(!read_attribute(&board, "baud", text, sizeof(text)) && !strcmp(text, "1000000"));
+		suspend_machine();
+		(void)status_of(pulse);
+		CHECK(write(tty, "a", 1) == 1 && readable(tty, 5000) == 1);
+		CHECK(read(tty, &in, 1) == 1 && in == 'a');
+		CHECK(!read_attribute("baud", text, sizeof(text)) && !strcmp(text, "1000000"));
 	}
-	CHECK(!read_attribute(&board, "failures", text, sizeof(text)) && !strcmp(text, "0"));
-	CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses) && !ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop));
+	CHECK(!read_attribute("failures", text, sizeof(text)) && !strcmp(text, "0"));
+	start_train(claimed, THIRDS);
+	(void)stop_train(claimed);
 	CHECK(!close(tty) && !close(claimed) && !close(pulse));
-	detach(fd);
 }
 
 /* The train is not kept: the board stops it if it hears nothing for too long. */
-static void standstill(const char *baud)
+static void standstill(char **words)
 {
+	int pulse = open_pulse(), claimed = must_claim(pulse, 0);
+	double before = seconds(), end = before + 60, gap = 0;
 	struct litepulse_train_stop stop = { 0 };
-	struct litepulse_status status;
-	struct litepulse_stats stats;
-	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), claimed = claim(pulse, 0);
-	double before = now(), end = before + 60, gap = 0;
 
-	CHECK(claimed >= 0 && (!baud || !write_attribute(&board, "baud", baud)));
-	CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses));
+	CHECK(!words[0] || !write_attribute("baud", words[0]));
+	start_train(claimed, THIRDS);
 	printf("train\n");
-	fflush(stdout);
 	for (; gap < 1 && before < end; before += gap) {
 		usleep(10000);
-		gap = now() - before;
+		gap = seconds() - before;
 	}
 	CHECK(gap >= 2);
-	sleep(4);	/* whatever happened to the board is noticed by then */
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !ioctl(pulse, LITEPULSE_IOC_STATS, &stats));
-	printf("runs %d\nrestarts %d\n", !!(status.flags & LITEPULSE_STATUS_TRAIN), (int)stats.restarts);
+	sleep(4); /* whatever happened to the board is noticed by then */
+	printf("runs %d\nrestarts %d\n", train_runs(pulse), (int)stats_of(pulse).restarts);
 	printf("stops %d\n", ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop) ? errno : 0);
 	CHECK(!close(claimed) && !close(pulse));
-	detach(fd);
 }
 
-static int train_runs(const struct board *board)
+/* Was a train kept that still runs? */
+static int kept_runs(void)
 {
-	struct litepulse_train_stop stop = { 0 };
-	int pulse = open_pulse(board), fd = claim(pulse, LITEPULSE_CLAIM_KEEP), runs;
+	int pulse = open_pulse(), fd = must_claim(pulse, LITEPULSE_CLAIM_KEEP);
+	int runs = try_train(fd, THIRDS) == -1;
 
-	CHECK(fd >= 0);
-	runs = ioctl(fd, LITEPULSE_IOC_TRAIN_START, &pulses) == -1;
 	CHECK(!runs || errno == EBUSY);
 	if (!runs)
-		CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop));
+		(void)stop_train(fd);
 	CHECK(!close(fd) && !close(pulse));
 	return runs;
 }
 
-/* What of the train is found after the port was given up, `kindly`: the driver could do what it does at the end. */
+/*
+ * What of the train is found after the port was given up, `kindly`: the driver could do what it
+ * does at the end.
+ */
 static void keep_once(int kept, int kindly)
 {
-	struct litepulse_train_stop stop = { 0 };
 	struct litepulse_info before, after;
-	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), claimed;
+	int fd = attach(port), pulse = open_pulse(), claimed;
 
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &before));
-	claimed = claim(pulse, kept ? LITEPULSE_CLAIM_KEEP : 0);
-	CHECK(claimed >= 0 && !ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses));
-	/* A kept one goes on without its holder, the other is stopped though its holder still lives. */
+	before = info_of(pulse);
+	claimed = must_claim(pulse, kept ? LITEPULSE_CLAIM_KEEP : 0);
+	start_train(claimed, THIRDS);
+	/* A kept one goes on without its holder, the other is stopped though its holder lives. */
 	if (kept)
 		CHECK(!close(claimed));
 	if (kindly)
-		CHECK(!unbind_board(&board));
-	detach(fd);
+		CHECK(!unbind_board());
+	detach(fd, port);
 	if (!kept)
 		CHECK(!close(claimed));
 	CHECK(!close(pulse));
-	fd = attach(&board);
-	CHECK(train_runs(&board) == kept);
-	pulse = open_pulse(&board);
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &after));
+	fd = attach(port);
+	CHECK(kept_runs() == kept);
+	pulse = open_pulse();
+	after = info_of(pulse);
 	/* What was stopped in time leaves nothing to be done, and the board keeps its name. */
 	CHECK((before.session == after.session) == (kept || kindly));
 	if (kept) {
 		follow(pulse, 20);
-		claimed = claim(pulse, 0);
-		CHECK(claimed >= 0 && !ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop) && stop.pulses);
-		CHECK(!close(claimed));
+		claimed = must_claim(pulse, 0);
+		CHECK(stop_train(claimed) && !close(claimed));
 	}
 	CHECK(!close(pulse));
-	detach(fd);
+	detach(fd, port);
 }
 
 static void keep(void)
@@ -691,7 +602,7 @@ static void keep(void)
 }
 
 /* A child that uses the board until it goes; it ends with 0 if it goes as it should. */
-static pid_t user(const struct board *board, int port_fd, int what)
+static pid_t user(int port_fd, int what)
 {
 	pid_t child = fork();
 	struct litepulse_event event;
@@ -703,7 +614,7 @@ static pid_t user(const struct board *board, int port_fd, int what)
 	if (child)
 		return child;
 	close(port_fd);
-	fd = what < 2 ? open_tty(board) : open_pulse(board);
+	fd = what < 2 ? try_open_tty(BAUD) : open_numbered("litepulse", board.pulse, O_RDWR);
 	if (fd < 0)
 		_exit(0);	/* it has gone already */
 	switch (what) {
@@ -718,10 +629,10 @@ static pid_t user(const struct board *board, int port_fd, int what)
 	case 2:
 		claimed = claim(fd, 0);
 		if (claimed >= 0)
-			ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses);
+			try_train(claimed, THIRDS);
 		/* fall through */
 	default:
-		if (ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_TX | 1 << LITEPULSE_KIND_RX }))
+		if (ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &WANT(KIND(TX) | KIND(RX), MONOTONIC)))
 			_exit(errno == ENODEV || errno == EIO ? 0 : 1);
 		do {
 			count = read(fd, &event, sizeof(event));
@@ -731,120 +642,119 @@ static pid_t user(const struct board *board, int port_fd, int what)
 	_exit(0);
 }
 
-static void storm(int rounds)
+static void storm(char **words)
 {
-	struct board board;
+	int rounds = words[0] ? atoi(words[0]) : 10;
+
 
 	for (int round = 0; round < rounds; round++) {
-		int fd = attach_port(port), status;
+		int fd = attach_port(port);
 		pid_t users[4];
 
 		CHECK(fd >= 0);
-		/* Sometimes it is gone again before anything could come of it, or just as it does. */
+		/* Sometimes it is gone before anything could come of it, or just as it does. */
 		if (round % 4 == 0) {
 			usleep(round * 1000 % 40000);
-			detach(fd);
+			detach(fd, port);
 			continue;
 		}
-		CHECK(!find_board(base(), 20, &board));
+		CHECK(!find_board(port, 20));
 		for (int i = 0; i < 4; i++)
-			users[i] = user(&board, fd, i);
+			users[i] = user(fd, i);
 		usleep(round * 7000 % 100000);
-		detach(fd);
-		for (int i = 0; i < 4; i++) {
-			CHECK(waitpid(users[i], &status, 0) == users[i]);
-			CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
-		}
+		detach(fd, port);
+		for (int i = 0; i < 4; i++)
+			wait_for(users[i]);
 	}
 }
 
 /*
- * Works with a driver whose port can be told to take nothing that is to be answered with a time, and with somebody at the second line who,
- * when he gets a byte, sends one to the first.
+ * Works with a driver whose port can be told to take nothing that is to be answered with a time,
+ * and with somebody at the second line who, when he gets a byte, sends one to the first.
  */
 static void stall(void)
 {
 	static const char stalled[] = "/sys/module/litepulse_uartbone/parameters/stalled";
-	int fd, helper = open("/dev/ttyS1", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), status, pulse;
+	int helper = open("/dev/ttyS1", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	int fd = attach(port), pulse;
 	struct litepulse_time time;
-	struct board board;
 	pid_t child;
-	double end;
 
-	fd = attach(&board);
 	CHECK(helper >= 0);
-	write_text(stalled, "1");
+	write_file(stalled, "1");
 	child = fork();
 	if (!child) {
-		double begun = now();
+		double begun = seconds();
 
-		pulse = open_pulse(&board);
-		CHECK(ioctl(pulse, LITEPULSE_IOC_TIME, &time) == -1 && errno == EIO && now() - begun > 1);
+		pulse = open_pulse();
+		CHECK(ioctl(pulse, LITEPULSE_IOC_TIME, &time) == -1 && errno == EIO);
+		CHECK(seconds() - begun > 1);
 		_exit(0);
 	}
-	/* Its stack has been freed then. The board counts as lost, and is not asked for half a second. */
-	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+	/* Its stack has been freed then. The board is lost, and not asked for half a second. */
+	wait_for(child);
 	CHECK(write(helper, "!", 1) == 1);
 	usleep(300000);
-	write_text(stalled, "0");
-	pulse = open_pulse(&board);
-	for (end = now() + 10; ioctl(pulse, LITEPULSE_IOC_TIME, &time);)
-		CHECK(errno == EIO && now() < end && !usleep(10000));
+	write_file(stalled, "0");
+	pulse = open_pulse();
+	for (double end = seconds() + 10; ioctl(pulse, LITEPULSE_IOC_TIME, &time); usleep(10000))
+		CHECK(errno == EIO && seconds() < end);
 	CHECK(!close(pulse) && !close(helper));
-	detach(fd);
+	detach(fd, port);
 }
 
 static void nobody(void)
 {
-	struct board board;
 	int fd = attach_port(port);
 
-	CHECK(fd >= 0);
-	CHECK(find_board(base(), 6, &board));
+	CHECK(fd >= 0 && find_board(port, 6));
 	CHECK(!close(fd));
 }
 
+/* main() attaches the port of these, and gives it up when they have ended. */
+static const struct guest_case attached[] = {
+	{ "counters", counters, "use it, and print what the link counted" },
+	{ "bursts", bursts, "many edges come at once, again and again; then the counters" },
+	{ "baud", baud, "the bit rate of the port is changed while the board's tty is in use" },
+	{ "killed", killed, "programs that wait while the bit rate is changed can be killed" },
+	{ "suspend", suspend, "suspended, a kept train stops; the board works afterwards" },
+	{ "raised", raised, "suspended for longer than the board keeps a raised bit rate" },
+	{ "standstill", .with = standstill, .more = 1,
+	  .what = "[BAUD]: somebody stops the machine: what is left of the train" },
+	{ "breaks", breaks, "each break begins and ends on the line, however short it is" },
+	{ "xoff", xoff, "few bytes leave between tcflow() and the XOFF that it sends" },
+	{ "poison", poison, "answers have a wrong tick: each byte is read or reported as lost" },
+	{ "loop", loop, "what is sent comes back only while TIOCM_LOOP is set (TX is not wired)" },
+	{ }
+};
+
+static const struct guest_case others[] = {
+	{ "use", use, "attach; tty, events, launches, train, clock; detach" },
+	{ "keep", keep, "a kept train goes on while nothing is attached, any other is stopped" },
+	{ "storm", .with = storm, .more = 1,
+	  .what = "[N]: attached and detached N times, under readers, writers and a train" },
+	{ "nobody", nobody, "what is there is no UARTBone: no device comes" },
+	{ "forge", forge, "others cannot open the port, hang it up or forge an answer" },
+	{ "stall", stall, "the port takes nothing, and a byte comes when its program has gone" },
+	{ }
+};
+
+/* cable CASE PORT ... */
 int main(int count, char **words)
 {
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	CHECK(count >= 3);
+	int fd, status;
+
+	if (count < 3) {
+		list_cases(attached);
+		return run_case(others, 0, words);
+	}
 	port = words[2];
+	words[2] = words[1];
 	alarm(200);
-	if (!strcmp(words[1], "use"))
-		use();
-	else if (!strcmp(words[1], "keep"))
-		keep();
-	else if (!strcmp(words[1], "storm"))
-		storm(count > 3 ? atoi(words[3]) : 10);
-	else if (!strcmp(words[1], "nobody"))
-		nobody();
-	else if (!strcmp(words[1], "counters"))
-		counters();
-	else if (!strcmp(words[1], "bursts"))
-		bursts();
-	else if (!strcmp(words[1], "baud"))
-		baud();
-	else if (!strcmp(words[1], "killed"))
-		killed();
-	else if (!strcmp(words[1], "suspend"))
-		suspend();
-	else if (!strcmp(words[1], "raised"))
-		raised();
-	else if (!strcmp(words[1], "standstill"))
-		standstill(count > 3 ? words[3] : NULL);
-	else if (!strcmp(words[1], "breaks"))
-		breaks();
-	else if (!strcmp(words[1], "xoff"))
-		xoff();
-	else if (!strcmp(words[1], "poison"))
-		poison();
-	else if (!strcmp(words[1], "stall"))
-		stall();
-	else if (!strcmp(words[1], "loop"))
-		loop();
-	else if (!strcmp(words[1], "forge"))
-		forge();
-	else
-		CHECK(!"a known word");
-	return 0;
+	if (!find_case(attached, words[1]))
+		return run_case(others, count - 1, words + 1);
+	fd = attach(port);
+	status = run_case(attached, count - 1, words + 1);
+	detach(fd, port);
+	return status;
 }

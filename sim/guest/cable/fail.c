@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lets the first allocation fail, or copy between kernel and program, then the second, and so on, while something is done: the kernel's
- * fail-nth (Documentation/fault-injection). Each time it is done or refused, and can be done again afterwards.
- *
- *   fail load FILE        the driver's module is loaded
- *   fail probe NAME       the driver takes the board whose platform device is NAME
- *   fail use NAME         everything is opened, and asked
- *   fail attach PORT      the line discipline is set
- *
- * Prints `WHAT COUNT`: at how many places something failed. Exit status 0, or 1 and a line.
+ * Lets the first allocation fail, or copy between kernel and program, then the second, and so on,
+ * while something is done: the kernel's fail-nth (Documentation/fault-injection). Each time it is
+ * done or refused, and can be done again afterwards. Prints `WHAT COUNT`: at how many places
+ * something failed.
  */
-#define _GNU_SOURCE
-#include "cable.h"
-
-#include <fcntl.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <termios.h>
-#include <unistd.h>
+
+#include "board.h"
+#include "cases.h"
 
 #include <linux/ptp_clock.h>
 #include <linux/serial.h>
@@ -26,8 +16,7 @@
 #define PLACES_MAX 5000
 
 static int nth;		/* /proc/thread-self/fail-nth */
-static struct board board;
-static const char *file;
+static const char *file;	/* or port, or board */
 
 static void arm(int place)
 {
@@ -76,11 +65,10 @@ static void close_file(int fd)
 	CHECK(fd < 0 || !close(fd));
 }
 
-static int load(int unused)
+static int load_module(int unused)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC), error;
 
-	(void)unused;
 	if (fd < 0)
 		return -1;
 	error = syscall(SYS_finit_module, fd, "", 0);
@@ -96,41 +84,34 @@ static void unload(int result)
 		usleep(100000);
 }
 
-static int probe(int unused)
+static int probe_board(int unused)
 {
-	(void)unused;
-	return bind_board(&board);
+	return bind_board();
 }
 
 /* All of its devices are there, or none. */
 static void unprobe(int result)
 {
-	CHECK(has_devices(&board) == (result >= 0));
-	CHECK(result < 0 || !unbind_board(&board));
+	CHECK(has_devices() == (result >= 0));
+	CHECK(result < 0 || !unbind_board());
 }
 
-static int open_device(int which)
+static int open_which(int which)
 {
-	static const char *const names[] = { "/dev/litepulse", "/dev/ttyPULSE", "/dev/ptp" };
+	static const char *const names[] = { "litepulse", "ttyPULSE", "ptp" };
 	const int numbers[] = { board.pulse, board.tty, board.ptp };
-	char name[40];
 
-	snprintf(name, sizeof(name), "%s%d", names[which], numbers[which]);
-	return open(name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return open_numbered(names[which], numbers[which], O_RDWR | O_NONBLOCK);
 }
 
-static int subscribe(int fd)
+static int want(int fd)
 {
-	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_TX, .fifo = 4096, .clock = LITEPULSE_CLOCK_REALTIME };
-
-	return ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want);
+	return ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &WANT(KIND(TX), REALTIME, .fifo = 4096));
 }
 
 static int claim(int fd)
 {
-	struct litepulse_claim wanted = { .fd_flags = O_CLOEXEC | O_NONBLOCK };
-
-	return ioctl(fd, LITEPULSE_IOC_CLAIM, &wanted) ? -1 : wanted.fd;
+	return try_claim(fd, (struct litepulse_claim){ .fd_flags = O_CLOEXEC | O_NONBLOCK });
 }
 
 static int profile(int fd)
@@ -143,27 +124,25 @@ static int profile(int fd)
 static int launch(int fd)
 {
 	struct litepulse_time time = { 0 };
-	struct litepulse_launch launch = { .kind = LITEPULSE_LAUNCH_PULSE, .width = 100 };
 
 	if (ioctl(fd, LITEPULSE_IOC_TIME, &time))
 		return -1;
-	launch.tick = time.tick + 10000000;
-	return write(fd, &launch, sizeof(launch)) == sizeof(launch) ? 0 : -1;
+	return try_launch(fd, LAUNCH(.tick = time.tick + 10000000, .width = 100,
+				     .kind = LITEPULSE_LAUNCH_PULSE));
 }
 
 static int train(int fd)
 {
-	struct litepulse_train start = { .period = 1000000, .count = 3, .width = 100, .kind = LITEPULSE_LAUNCH_PULSE,
-					 .flags = LITEPULSE_TRAIN_ASAP };
-	__u32 stop = 0;
-	int error = ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start);
+	int error = try_train(fd, PULSES(.period = 1000000, .count = 3, .width = 100));
+	struct litepulse_train_stop stop = { 0 };
 
 	return ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) || error ? -1 : 0;
 }
 
 static int responder(int fd)
 {
-	struct litepulse_responder wanted = { .trigger = LITEPULSE_TRIGGER_BYTE, .mask = 255, .value = 1, .kind = LITEPULSE_LAUNCH_PULSE,
+	struct litepulse_responder wanted = { .trigger = LITEPULSE_TRIGGER_BYTE, .mask = 255,
+					      .value = 1, .kind = LITEPULSE_LAUNCH_PULSE,
 					      .delay = 1000, .width = 50 };
 
 	return ioctl(fd, LITEPULSE_IOC_RESPONDER, &wanted);
@@ -174,9 +153,9 @@ static int ask(int fd)
 	struct litepulse_info info;
 	struct litepulse_stats stats;
 	struct litepulse_time time = { 0 };
-	int error = ioctl(fd, LITEPULSE_IOC_INFO, &info) | ioctl(fd, LITEPULSE_IOC_STATS, &stats) | ioctl(fd, LITEPULSE_IOC_TIME, &time);
+	int error = ioctl(fd, LITEPULSE_IOC_INFO, &info) | ioctl(fd, LITEPULSE_IOC_STATS, &stats);
 
-	return error ? -1 : 0;
+	return ioctl(fd, LITEPULSE_IOC_TIME, &time) || error ? -1 : 0;
 }
 
 static int settings(int fd)
@@ -203,14 +182,27 @@ static int transmit(int fd)
 static int clock_calls(int fd)
 {
 	struct ptp_sys_offset_extended offsets = { .n_samples = 3 };
-	struct ptp_extts_request stamps = { .index = 0, .flags = PTP_ENABLE_FEATURE | PTP_RISING_EDGE };
+	struct ptp_extts_request stamps = { .flags = PTP_ENABLE_FEATURE | PTP_RISING_EDGE };
 	struct ptp_perout_request pulses = { .period = { .nsec = 10000000 } };
-	int error = ioctl(fd, PTP_SYS_OFFSET_EXTENDED, &offsets) | ioctl(fd, PTP_EXTTS_REQUEST, &stamps);
+	int error = ioctl(fd, PTP_SYS_OFFSET_EXTENDED, &offsets);
 
+	error |= ioctl(fd, PTP_EXTTS_REQUEST, &stamps);
 	stamps.flags = 0;
 	error |= ioctl(fd, PTP_EXTTS_REQUEST, &stamps) | ioctl(fd, PTP_PEROUT_REQUEST, &pulses);
 	pulses.period.nsec = 0;
 	return ioctl(fd, PTP_PEROUT_REQUEST, &pulses) || error ? -1 : 0;
+}
+
+static void load(void)
+{
+	each_place("load", load_module, unload, 0);
+}
+
+static void probe(void)
+{
+	CHECK(has_devices() && !unbind_board());
+	each_place("probe", probe_board, unprobe, 0);
+	CHECK(!bind_board() && has_devices());
 }
 
 static void use(void)
@@ -220,68 +212,69 @@ static void use(void)
 		int device, with_claim;
 		int (*act)(int);
 	} uses[] = {
-		{ "ask", 0, 0, ask }, { "subscribe", 0, 0, subscribe }, { "claim", 0, 0, claim }, { "profile", 0, 1, profile },
-		{ "launch", 0, 1, launch }, { "train", 0, 1, train }, { "responder", 0, 1, responder }, { "settings", 1, 0, settings },
+		{ "ask", 0, 0, ask }, { "subscribe", 0, 0, want }, { "claim", 0, 0, claim },
+		{ "profile", 0, 1, profile }, { "launch", 0, 1, launch }, { "train", 0, 1, train },
+		{ "responder", 0, 1, responder }, { "settings", 1, 0, settings },
 		{ "transmit", 1, 0, transmit }, { "clock", 2, 0, clock_calls },
 	};
 	static const char *const opened[] = { "open", "open-tty", "open-ptp" };
 
+	CHECK(has_devices());
 	for (int i = 0; i < 3; i++)
-		each_place(opened[i], open_device, close_file, i);
-	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
-		int fd = open_device(uses[i].device), held = fd;
+		each_place(opened[i], open_which, close_file, i);
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
+		int fd = open_which(uses[i].device), held = fd;
 
 		CHECK(fd >= 0);
 		if (uses[i].with_claim)
 			held = claim(fd);
 		CHECK(held >= 0);
-		each_place(uses[i].name, uses[i].act, uses[i].act == claim ? close_file : nothing, held);
+		each_place(uses[i].name, uses[i].act, uses[i].act == claim ? close_file : nothing,
+			   held);
 		if (held != fd)
 			CHECK(!close(held));
 		CHECK(!close(fd));
 	}
 }
 
-static int attach(int unused)
+static int set_discipline(int unused)
 {
-	(void)unused;
 	return attach_port(file);
 }
 
-static void detach(int fd)
+static void give_up(int fd)
 {
 	CHECK(fd < 0 || !close(fd));
-	CHECK(!wait_gone(strrchr(file, '/') + 1, 20));
+	CHECK(!wait_gone(file, 20));
 }
+
+static void attach_file(void)
+{
+	each_place("attach", set_discipline, give_up, 0);
+}
+
+static const struct guest_case cases[] = {
+	{ "load", load, "FILE: the driver's module is loaded" },
+	{ "probe", probe, "NAME: the driver takes the board whose platform device that is" },
+	{ "use", use, "NAME: everything is opened, and asked" },
+	{ "attach", attach_file, "PORT: the line discipline is set" },
+	{ }
+};
 
 int main(int count, char **words)
 {
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	CHECK(count == 3);
+	if (count != 3)
+		return run_case(cases, 0, words);
 	file = words[2];
-	snprintf(board.name, sizeof(board.name), "%s", words[2]);
+	snprintf(board.name, sizeof(board.name), "%s", file);
 	/* Any allocation, and without a word. */
-	CHECK(!write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"));
-	CHECK(!write_file("/sys/kernel/debug/failslab/verbose", "0"));
-	CHECK(!write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N"));
-	CHECK(!write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0"));
-	CHECK(!write_file("/sys/kernel/debug/fail_page_alloc/verbose", "0"));
-	CHECK(!write_file("/sys/kernel/debug/fail_usercopy/verbose", "0"));
+	write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
+	write_file("/sys/kernel/debug/failslab/verbose", "0");
+	write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
+	write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+	write_file("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	write_file("/sys/kernel/debug/fail_usercopy/verbose", "0");
 	nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	CHECK(nth >= 0);
-	if (!strcmp(words[1], "load")) {
-		each_place("load", load, unload, 0);
-	} else if (!strcmp(words[1], "probe")) {
-		CHECK(has_devices(&board) && !unbind_board(&board));
-		each_place("probe", probe, unprobe, 0);
-		CHECK(!bind_board(&board) && has_devices(&board));
-	} else if (!strcmp(words[1], "use")) {
-		CHECK(has_devices(&board));
-		use();
-	} else if (!strcmp(words[1], "attach")) {
-		each_place("attach", attach, detach, 0);
-	} else {
-		CHECK(!"a known word");
-	}
-	return 0;
+	return run_case(cases, 2, words);
 }

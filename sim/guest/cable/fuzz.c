@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random use of a board's devices by several processes at once, for a kernel that watches memory and locks.
- *
- *   fuzz run PORT SEED ROUNDS        attached and detached ROUNDS times, under everything the interface knows and much it does not
- *   fuzz hostile PORT SEED ROUNDS    the same with a board that lies: it may be refused, and nobody asks whether it works afterwards
- *   fuzz unbind NAME SEED CALLS      the same with a board on no cable, the platform device NAME, until so many calls were made
- *   fuzz pull PORT SEED ROUNDS       the same with an adapter that is pulled out when `pull 0001` (round 1) is printed, and plugged in
- *                                    again at `plug 0001`
- *
- * The same seed makes the same calls, though not in the same order of time. Nothing a call answers is a fault; that the board works
- * afterwards is what counts, and what the kernel says meanwhile. At the end `calls COUNT unplugs COUNT`. Exit status 0, or 1 and a line.
+ * Random use of a board's devices by several processes at once, for a kernel that watches memory and
+ * locks. The same seed makes the same calls, though not in the same order of time. Nothing a call
+ * answers is a fault; that the board works afterwards is what counts, and what the kernel says
+ * meanwhile. At the end `calls COUNT unplugs COUNT`.
  */
-#define _GNU_SOURCE
-#include "cable.h"
-
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/timex.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <termios.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "board.h"
+#include "cases.h"
+#include "clocks.h"
 
 #include <linux/ptp_clock.h>
 #include <linux/serial.h>
@@ -74,7 +61,7 @@ static const struct { unsigned long command; size_t size; } sizes[] = {
 
 static size_t size_of(unsigned long command)
 {
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		if (sizes[i].command == command)
 			return sizes[i].size;
 	}
@@ -84,7 +71,8 @@ static size_t size_of(unsigned long command)
 /* Words of all sizes: what interfaces stumble over. */
 static uint32_t word(void)
 {
-	static const uint32_t often[] = { 0, 0, 0, 1, 1, 2, 3, 5, 8, 100, 1000, 48000, 0x7fffffff, 0x80000000, 0xffffffff };
+	static const uint32_t often[] = { 0, 0, 0, 1, 1, 2, 3, 5, 8, 100, 1000, 48000, 0x7fffffff,
+					  0x80000000, 0xffffffff };
 
 	switch (draw(4)) {
 	case 0:
@@ -92,66 +80,72 @@ static uint32_t word(void)
 	case 1:
 		return draw(0xffffffff);
 	default:
-		return often[draw(sizeof(often) / sizeof(often[0]))];
+		return often[draw(ARRAY_SIZE(often))];
 	}
 }
+
+#define FILL(type, ...) (*(struct type *)argument = (struct type){ __VA_ARGS__ })
 
 /* An argument that may make sense. Most fields are small, and reserved ones 0. */
 static void fill(unsigned long command, void *argument, size_t size)
 {
+	struct litepulse_lin_entry *entry = argument;
+
 	memset(argument, 0, size);
 	switch (draw(3) ? command : 0) {
 	case LITEPULSE_IOC_SUBSCRIBE:
-		*(struct litepulse_subscribe *)argument = (struct litepulse_subscribe){
-			.kinds = draw(2) ? 0x600feu & word() : 1u << (1 + draw(20)), .rise = draw(32), .fall = draw(32), .clock = draw(6),
-			.fifo = draw(3) ? 1u << draw(15) : 0, .watermark = draw(20), .timeout_us = draw(20000) };
+		FILL(litepulse_subscribe,
+		     .kinds = draw(2) ? 0x600feu & word() : 1u << (1 + draw(20)), .rise = draw(32),
+		     .fall = draw(32), .clock = draw(6), .fifo = draw(3) ? 1u << draw(15) : 0,
+		     .watermark = draw(20), .timeout_us = draw(20000));
 		break;
 	case LITEPULSE_IOC_RING:
-		*(struct litepulse_ring *)argument = (struct litepulse_ring){ .events = 1u << draw(20), .flags = draw(3) };
+		FILL(litepulse_ring, .events = 1u << draw(20), .flags = draw(3));
 		break;
 	case LITEPULSE_IOC_CLAIM:
-		*(struct litepulse_claim *)argument = (struct litepulse_claim){ .flags = draw(2), .fd_flags = draw(2) ? O_NONBLOCK : O_CLOEXEC,
-									      .fifo = draw(2) ? 0 : 1u << draw(14) };
+		FILL(litepulse_claim, .flags = draw(2), .fd_flags = draw(2) ? O_NONBLOCK : O_CLOEXEC,
+		     .fifo = draw(2) ? 0 : 1u << draw(14));
 		break;
 	case LITEPULSE_IOC_TRAIN_START:
-		*(struct litepulse_train *)argument = (struct litepulse_train){
-			.period = 5000 + draw(100000), .num = draw(3), .den = 3, .count = draw(100), .width = 100, .kind = LITEPULSE_LAUNCH_PULSE,
-			.flags = LITEPULSE_TRAIN_ASAP };
+		FILL(litepulse_train, .period = 5000 + draw(100000), .num = draw(3), .den = 3,
+		     .count = draw(100), .width = 100, .kind = LITEPULSE_LAUNCH_PULSE,
+		     .flags = LITEPULSE_TRAIN_ASAP);
 		break;
 	case LITEPULSE_IOC_PROFILE:
-		*(struct litepulse_profile *)argument = (struct litepulse_profile){ .index = 1 + draw(4), .data_bits = 5 + draw(5), .parity = draw(6),
-										  .stop = draw(4), .flags = draw(2), .baud = 9600 << draw(9) };
+		FILL(litepulse_profile, .index = 1 + draw(4), .data_bits = 5 + draw(5),
+		     .parity = draw(6), .stop = draw(4), .flags = draw(2), .baud = 9600 << draw(9));
 		break;
 	case LITEPULSE_IOC_REST:
-		*(struct litepulse_rest *)argument = (struct litepulse_rest){ .level = draw(3) };
+		FILL(litepulse_rest, .level = draw(3));
 		break;
 	case LITEPULSE_IOC_RESPONDER:
-		*(struct litepulse_responder *)argument = (struct litepulse_responder){
-			.trigger = draw(4), .channel = draw(6), .value = draw(256), .mask = draw(256), .flags = draw(32), .delay = 100 + draw(1000),
-			.width = draw(2) * 50, .kind = draw(3), .data = draw(2) * 9 };
+		FILL(litepulse_responder, .trigger = draw(4), .channel = draw(6), .value = draw(256),
+		     .mask = draw(256), .flags = draw(32), .delay = 100 + draw(1000),
+		     .width = draw(2) * 50, .kind = draw(3), .data = draw(2) * 9);
 		if (!draw(3))
-			*(struct litepulse_responder *)argument = (struct litepulse_responder){
-				.trigger = LITEPULSE_TRIGGER_LIN, .flags = LITEPULSE_RESPONDER_REARM, .delay = draw(5000) };
+			FILL(litepulse_responder, .trigger = LITEPULSE_TRIGGER_LIN,
+			     .flags = LITEPULSE_RESPONDER_REARM, .delay = draw(5000));
 		break;
 	case LITEPULSE_IOC_LIN_ENTRY:
-		*(struct litepulse_lin_entry *)argument = (struct litepulse_lin_entry){ .id = draw(66), .length = draw(9), .flags = draw(8),
-											.checksum = draw(2) * draw(256) };
-		memset(((struct litepulse_lin_entry *)argument)->data, draw(256), ((struct litepulse_lin_entry *)argument)->length);
+		FILL(litepulse_lin_entry, .id = draw(66), .length = draw(9), .flags = draw(8),
+		     .checksum = draw(2) * draw(256));
+		memset(entry->data, draw(256), entry->length);
 		break;
 	case PTP_EXTTS_REQUEST2:
-		*(struct ptp_extts_request *)argument = (struct ptp_extts_request){ .index = draw(6), .flags = draw(8) };
+		FILL(ptp_extts_request, .index = draw(6), .flags = draw(8));
 		break;
 	case PTP_PEROUT_REQUEST2:
-		*(struct ptp_perout_request *)argument = (struct ptp_perout_request){
-			.index = draw(2), .flags = draw(2), .period = { .nsec = draw(3) * 10000000 }, .start = { .sec = draw(2) * 5 } };
+		FILL(ptp_perout_request, .index = draw(2), .flags = draw(2),
+		     .period = { .nsec = draw(3) * 10000000 }, .start = { .sec = draw(2) * 5 });
 		break;
 	case TIOCSRS485:
-		*(struct serial_rs485 *)argument = (struct serial_rs485){ .flags = draw(8), .delay_rts_before_send = draw(3),
-									 .delay_rts_after_send = draw(3) };
+		FILL(serial_rs485, .flags = draw(8), .delay_rts_before_send = draw(3),
+		     .delay_rts_after_send = draw(3));
 		break;
 	case TIOCSSERIAL:
-		/* Any serial port, closed, waits half a minute for bytes that cannot leave, also when its process was killed. */
-		*(struct serial_struct *)argument = (struct serial_struct){ .closing_wait = 30, .close_delay = draw(3), .flags = draw(2) << 13 };
+		/* See open_any(). */
+		FILL(serial_struct, .closing_wait = 30, .close_delay = draw(3),
+		     .flags = draw(2) << 13);
 		break;
 	case TIOCSETD:
 		*(int *)argument = draw(3) ? 0 : draw(32);
@@ -164,7 +158,7 @@ static void fill(unsigned long command, void *argument, size_t size)
 
 static void call_ioctl(int fd)
 {
-	unsigned long command = commands[draw(sizeof(commands) / sizeof(commands[0]))];
+	unsigned long command = commands[draw(ARRAY_SIZE(commands))];
 	static uint64_t argument[64];
 	size_t size;
 
@@ -274,7 +268,7 @@ static void call_file(int fd)
 /* The clock of a PTP device; of another file EINVAL. */
 static void call_clock(int fd)
 {
-	clockid_t id = (~(clockid_t)fd << 3) | 3;	/* as the kernel's testptp does */
+	clockid_t id = CLOCK_OF(fd);
 	struct timespec time = { .tv_sec = draw(2) ? word() : draw(100), .tv_nsec = draw(1000000000) };
 	struct timex adjust = { .modes = draw(2) ? ADJ_FREQUENCY : ADJ_SETOFFSET | ADJ_NANO, .freq = (int)word() };
 
@@ -295,9 +289,8 @@ static void call_clock(int fd)
 static void call_read(int fd)
 {
 	static char room[5000];
-	struct pollfd wait = { .fd = fd, .events = POLLIN | POLLOUT };
 
-	poll(&wait, 1, draw(20));
+	polled(fd, POLLIN | POLLOUT, draw(20));
 	if (read(fd, room, draw(sizeof(room))) < 0 && errno == EFAULT)
 		exit(1);
 }
@@ -318,19 +311,17 @@ static void call_termios(int fd)
 	tcsetattr(fd, TCSANOW, &settings);
 }
 
-static int open_any(const struct board *board)
+static int open_any(void)
 {
-	static const char *const names[] = { "litepulse", "litepulse", "litepulse", "ttyPULSE", "ttyPULSE", "ptp" };
-	unsigned int which = draw(6);
-	char name[40];
-
+	static const char *const names[] = { "litepulse", "ttyPULSE", "ptp" };
+	const unsigned int which = draw(6), device = which < 3 ? 0 : which < 5 ? 1 : 2;
+	const int numbers[] = { board.pulse, board.tty, board.ptp };
 	struct serial_struct serial;
 	int fd;
 
-	snprintf(name, sizeof(name), "/dev/%s%d", names[which], which < 3 ? board->pulse : which < 5 ? board->tty : board->ptp);
-	fd = open(name, (draw(4) ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = open_numbered(names[device], numbers[device], (draw(4) ? O_RDWR : O_RDONLY) | O_NONBLOCK);
 	/* Any serial port, closed, waits half a minute for bytes that cannot leave, also when its process was killed. */
-	if (which >= 3 && which < 5 && !ioctl(fd, TIOCGSERIAL, &serial)) {
+	if (device == 1 && !ioctl(fd, TIOCGSERIAL, &serial)) {
 		serial.closing_wait = 30;
 		ioctl(fd, TIOCSSERIAL, &serial);
 	}
@@ -338,7 +329,7 @@ static int open_any(const struct board *board)
 }
 
 /* A process with some files, which may at any time be those of a board that has gone. */
-static void play(const struct board *board, int count)
+static void play(int count)
 {
 	int files[FILES];
 
@@ -350,7 +341,7 @@ static void play(const struct board *board, int count)
 		__atomic_add_fetch(calls, 1, __ATOMIC_RELAXED);
 
 		if (*fd < 0)
-			*fd = open_any(board);
+			*fd = open_any();
 		switch (draw(13)) {
 		case 0:
 			close(*fd);
@@ -382,23 +373,18 @@ static void play(const struct board *board, int count)
 	}
 }
 
-static void quiet(int number)
-{
-	(void)number;
-}
-
 /* Takes the board away: `port` is the file by which it is attached; -1: its driver is taken from it. Or has its adapter pulled out. */
-static void take_away(const struct board *board, int port)
+static void take_away(int port)
 {
 	if (pulled)
 		printf("pull %04d\n", pulled);
 	else
-		CHECK(port < 0 ? !unbind_board(board) : !close(port));
+		CHECK(port < 0 ? !unbind_board() : !close(port));
 	unplugs++;
 }
 
 /* Several processes use a board, which goes meanwhile half the time, else at their end. */
-static void play_round(const struct board *board, uint32_t seed, int count, int port)
+static void play_round(uint32_t seed, int count, int port)
 {
 	pid_t players[PROCESSES];
 	int gone = 0, status;
@@ -409,7 +395,7 @@ static void play_round(const struct board *board, uint32_t seed, int count, int 
 		if (!players[i]) {
 			close(port);
 			state = (uint64_t)seed << 20 | (i + 1) << 8 | 1;
-			play(board, count);
+			play(count);
 			_exit(0);
 		}
 	}
@@ -421,41 +407,37 @@ static void play_round(const struct board *board, uint32_t seed, int count, int 
 	if (draw(2))
 		kill(players[0], SIGKILL);
 	if (draw(2)) {
-		take_away(board, port);
+		take_away(port);
 		gone = 1;
 	}
 	/* Some wait for what cannot come, say, for bytes to leave that a responder holds back. Nothing may keep them from being killed. */
 	for (int i = 0; i < PROCESSES; i++) {
-		double kill_at = now() + 1, end = now() + 30;
+		double kill_at = seconds() + 1, end = seconds() + 30;
 		pid_t ended;
 
 		while (!(ended = waitpid(players[i], &status, WNOHANG))) {
-			CHECK(now() < end);
-			kill(players[i], now() < kill_at ? SIGALRM : SIGKILL);
+			CHECK(seconds() < end);
+			kill(players[i], seconds() < kill_at ? SIGALRM : SIGKILL);
 			usleep(10000);
 		}
 		CHECK(ended == players[i]);
 		CHECK(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : !WEXITSTATUS(status));
 	}
 	if (!gone)
-		take_away(board, port);
+		take_away(port);
 }
 
 static void round_of(const char *port, uint32_t seed, int hostile)
 {
-	const char *base = strrchr(port, '/') + 1;
 	int fd = attach_port(port);
-	struct board board;
 
 	CHECK(fd >= 0);
-	if (find_board(base, hostile ? 3 : 20, &board)) {
-		CHECK(hostile);
-		CHECK(!close(fd));
-		CHECK(!wait_gone(base, 40));
+	if (find_board(port, hostile ? 3 : 20)) {
+		CHECK(hostile && !close(fd) && !wait_gone(port, 40));
 		return;
 	}
-	play_round(&board, seed, CALLS, fd);
-	CHECK(!wait_gone(base, hostile ? 40 : 20));
+	play_round(seed, CALLS, fd);
+	CHECK(!wait_gone(port, hostile ? 40 : 20));
 }
 
 /* The node of an adapter is there before it can be opened. */
@@ -463,8 +445,8 @@ static int attach_soon(const char *port)
 {
 	int fd = -1;
 
-	for (double end = now() + 20; fd < 0; usleep(10000)) {
-		CHECK(now() < end);
+	for (double end = seconds() + 20; fd < 0; usleep(10000)) {
+		CHECK(seconds() < end);
 		fd = attach_port(port);
 	}
 	return fd;
@@ -474,44 +456,26 @@ static int attach_soon(const char *port)
 static void pull_round(const char *port, uint32_t seed)
 {
 	int fd = attach_soon(port);
-	struct board board;
 
-	CHECK(!find_board(strrchr(port, '/') + 1, 20, &board));
-	play_round(&board, seed, CALLS, fd);
-	CHECK(!wait_gone(strrchr(port, '/') + 1, 20));
+	CHECK(!find_board(port, 20));
+	play_round(seed, CALLS, fd);
+	CHECK(!wait_gone(port, 20));
 	/* While it is open the next adapter gets another name. */
 	close(fd);
 	printf("plug %04d\n", pulled);
 }
 
-/* Until so many calls were made, by boards that come and go. */
-static void unbind_rounds(const char *name, uint32_t seed, uint64_t wanted)
-{
-	struct board board = { .name = "" };
-
-	snprintf(board.name, sizeof(board.name), "%s", name);
-	for (uint32_t round = 0; *calls < wanted; round++) {
-		CHECK(has_devices(&board));
-		state = (uint64_t)seed << 32 | (round + 1);
-		play_round(&board, seed * 1000 + round, CALLS_UNBIND, -1);
-		CHECK(!bind_board(&board));
-	}
-	CHECK(has_devices(&board));
-}
-
 /*
- * What was kept of launches comes within 10,000,000 ticks (call_write()), and takes less than 100,000. Our byte, sent in the middle of such
- * a frame, would not be heard. A simulated board may get on by a few ticks for each request only.
+ * What was kept of launches comes within 10,000,000 ticks (call_write()), and takes less than
+ * 100,000. Our byte, sent in the middle of such a frame, would not be heard. A simulated board may
+ * get on by a few ticks for each request only.
  */
 static void wait_until_quiet(int pulse)
 {
-	struct litepulse_time time;
-	uint64_t end = 0;
+	const uint64_t end = now(pulse) + 10100000;
 
-	do {
-		CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &time));
-		end = end ? end : time.tick + 10100000;
-	} while (time.tick < end);
+	while (now(pulse) < end)
+		;
 }
 
 /* Until nothing comes any more. */
@@ -519,30 +483,29 @@ static void drop_received(int tty)
 {
 	char bytes[64];
 
-	while (poll(&(struct pollfd){ .fd = tty, .events = POLLIN }, 1, 1500) == 1)
+	while (readable(tty, 1500) == 1)
 		CHECK(read(tty, bytes, sizeof(bytes)) > 0);
 }
 
 static void send_byte(int tty, char byte)
 {
-	CHECK(write(tty, &byte, 1) == 1);
-	CHECK(poll(&(struct pollfd){ .fd = tty, .events = POLLIN }, 1, 10000) == 1);
+	CHECK(write(tty, &byte, 1) == 1 && readable(tty, 10000) == 1);
 }
 
 /* The board does what it should. */
 static void still_works(const char *port)
 {
-	const char *base = strrchr(port, '/') + 1;
-	struct board board;
 	char byte = 0x5a, back = 0;
 	int fd = attach_soon(port), pulse, tty;
 
-	CHECK(!find_board(base, 20, &board));
-	pulse = open_pulse(&board);
-	tty = open_tty(&board);
-	CHECK(pulse >= 0 && tty >= 0);
+	CHECK(!find_board(port, 20));
+	pulse = open_pulse();
+	tty = open_tty(B230400);
 	wait_until_quiet(pulse);
-	/* Something kept may hold the line. The byte that waits for its end follows at once, so that nobody can tell it from that. */
+	/*
+	 * Something kept may hold the line. The byte that waits for its end follows at once, so that
+	 * nobody can tell it from that.
+	 */
 	send_byte(tty, byte);
 	drop_received(tty);
 	send_byte(tty, byte);
@@ -550,43 +513,73 @@ static void still_works(const char *port)
 	if (back != byte)
 		printf("read %#x, not %#x\n", (unsigned char)back, byte);
 	CHECK(back == byte);
-	CHECK(!close(tty) && !close(pulse) && !close(fd));
-	CHECK(!wait_gone(base, 20));
+	CHECK(!close(tty) && !close(pulse));
+	detach(fd, port);
 }
+
+enum { ON_A_CABLE, HOSTILE, PULLED };
+
+/* Words: PORT SEED ROUNDS. */
+static void run_rounds(char **words)
+{
+	const int hostile = running->of == HOSTILE, pull = running->of == PULLED;
+
+	for (int round = 0; round < atoi(words[2]); round++) {
+		const uint32_t seed = atoi(words[1]) * 1000 + round;
+
+		state = (uint64_t)atoi(words[1]) << 32 | (round + 1);
+		pulled = pull ? round + 1 : 0;
+		if (pull)
+			pull_round(words[0], seed);
+		else
+			round_of(words[0], seed, hostile);
+	}
+	pulled = 0;
+	if (!hostile)
+		still_works(words[0]);
+}
+
+/* By boards that come and go. */
+static void run_unbind(char **words)
+{
+	const uint32_t seed = atoi(words[1]);
+
+	snprintf(board.name, sizeof(board.name), "%s", words[0]);
+	for (uint32_t round = 0; *calls < (uint64_t)atoll(words[2]); round++) {
+		CHECK(has_devices());
+		state = (uint64_t)seed << 32 | (round + 1);
+		play_round(seed * 1000 + round, CALLS_UNBIND, -1);
+		CHECK(!bind_board());
+	}
+	CHECK(has_devices());
+}
+
+static const struct guest_case cases[] = {
+	{ "run", .with = run_rounds, .words = 3,
+	  .what = "PORT SEED ROUNDS: attached and detached, under all the interface knows and more" },
+	{ "hostile", .with = run_rounds, .words = 3, .of = HOSTILE,
+	  .what = "PORT SEED ROUNDS: a board that lies: it may be refused, and need not work later" },
+	{ "unbind", .with = run_unbind, .words = 3,
+	  .what = "NAME SEED CALLS: the platform device NAME, until that many calls were made" },
+	{ "pull", .with = run_rounds, .words = 3, .of = PULLED,
+	  .what = "PORT SEED ROUNDS: pull the adapter out at `pull 0001`, plug it in at `plug 0001`" },
+	{ }
+};
 
 int main(int count, char **words)
 {
-	int hostile;
 	char *pages;
+	int status;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	CHECK(count == 5);
-	signal(SIGALRM, quiet);
+	signal(SIGALRM, ignore_signal);
 	signal(SIGIO, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(calls != MAP_FAILED && pages != MAP_FAILED && !munmap(pages + PAGE, PAGE));
 	edge = pages + PAGE;
-	if (!strcmp(words[1], "unbind")) {
-		unbind_rounds(words[2], atoi(words[3]), atoll(words[4]));
-	} else {
-		int pull = !strcmp(words[1], "pull");
-
-		hostile = !strcmp(words[1], "hostile");
-		CHECK(hostile || pull || !strcmp(words[1], "run"));
-		for (int round = 0; round < atoi(words[4]); round++) {
-			state = (uint64_t)atoi(words[3]) << 32 | (round + 1);
-			pulled = pull ? round + 1 : 0;
-			if (pull)
-				pull_round(words[2], atoi(words[3]) * 1000 + round);
-			else
-				round_of(words[2], atoi(words[3]) * 1000 + round, hostile);
-		}
-		pulled = 0;
-		if (!hostile)
-			still_works(words[2]);
-	}
-	printf("calls %llu unplugs %lu\n", (unsigned long long)*calls, unplugs);
-	return 0;
+	status = run_case(cases, count, words);
+	if (!status)
+		printf("calls %llu unplugs %lu\n", (unsigned long long)*calls, unplugs);
+	return status;
 }

@@ -1,80 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A LIN bus behind a board on a cable, as a SocketCAN device; does the steps one after the other.
+ * A LIN bus behind a board on a cable, as a SocketCAN device: `lin PORT STEP...`.
  *
- *   lin PORT STEP...
- *
- *   role=slave|master  space=NS|auto  clock=system|phc  id=XX=TEXT (an underscore for a space)
- *                      attributes; errno=N= before it: it must fail so
- *   bitrate=N          by netlink, as ip(8) does it; bitrate=N,loopback wires the receiver to the transmitter
- *   restartms=N        by netlink; restart: ends bus-off
- *   up, down           errno=N=up: it must fail so
- *   send=FRAME         as of cansend(1): 50#A1B2 is EFF with eight digits before #, SFF with three; R instead of data: RTR
- *   at=MS              what is sent next begins so long after now by the PTP clock; at=+MS: after the last one so sent
- *   soon               the next frame has no time
- *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time, before and after that
- *   real=MS, tai=MS    the same by these of the kernel's clocks
- *   deadtty            opens the tty, which cannot start; ttybaud=N, ttybreak: of the tty that was opened
- *   settai=S           CLOCK_TAI is so many seconds ahead of CLOCK_REALTIME; shiftptp=S: sets the PTP clock forward
- *   stampsent          the socket that sends gets the times of its frames, and the frames: `sent ID HEX NS` and `own ID HEX NS` by
- *   sent               which prints them
- *   mtu=N              of the device lo
- *   stamps             the kernel names the board's PTP clock as that of the time stamps, which all that is received has
- *   wait=MS            by the clock of the board, which falls behind on a busy machine; it must answer
- *   until=CLASS        until an error frame of that class has come
- *   show=NAME          prints the attribute
- *   busy               the tty cannot be opened, and nobody else can have the claim; free: both can be had
- *   tty, closetty      opens the tty, closes it
- *   fill=N             sends so many frames from a thread, and goes on; endfill: no more of them
- *   detach             closes the port: the board goes
- *   suspend            suspends the machine; it wakes after a second
- *
- * When the device comes: `uevent DEVTYPE FILES`, the type of device in its uevent and how many of five of its files are there by then.
- * While the device is up each frame that arrives is printed, `frame ID HEX NS`, each that this host has sent, `echo ID HEX NS`, and each
- * byte on the line, `byte TICK NS HEX FLAGS`.
- * Exit status 0, or 1 and a line that says what was not as it should be.
+ * When the device comes: `uevent DEVTYPE FILES`, the type of device in its uevent and how many of
+ * five of its files are there by then. While the device is up each frame that arrives is printed,
+ * `frame ID HEX NS`, each that this host has sent, `echo ID HEX NS`, and each byte on the line,
+ * `byte TICK NS HEX FLAGS`.
  */
-#include "cable.h"
-#include "lin_device.h"
-
-#include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/netlink.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
-#include <termios.h>
 
-static struct board board;
+#include "board.h"
+#include "clocks.h"
+#include "lin_device.h"
+#include "steps.h"
+
 static int can = -1, heard = -1, pulse = -1;
 static unsigned long long launch_ns;	/* of the next frame, PTP time; 0: at once */
 static int soon;	/* the next frame has none */
 static volatile int listening, filling;
 static volatile canid_t errors;	/* classes of the error frames that have come */
-static pthread_t listener;
-
-static void show(const char *name)
-{
-	char path[100], text[200];
-	ssize_t length;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/class/net/lin0/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK(fd >= 0);
-	length = read(fd, text, sizeof(text) - 1);
-	CHECK(length > 0);
-	text[length] = 0;
-	printf("attribute %s %s", name, text);
-	close(fd);
-}
+static pthread_t listener, filler;
+static int link_fd, tty = -1;
+static const char *port;
 
 /* --- frames --- */
 
 static void *listen_to_all(void *nothing)
 {
-	struct pollfd wait[2] = { { .fd = heard, .events = POLLIN }, { .fd = pulse, .events = POLLIN } };
+	struct pollfd wait[2] = { { .fd = heard, .events = POLLIN },
+				  { .fd = pulse, .events = POLLIN } };
 
 	while (listening) {
 		if (poll(wait, 2, 50) <= 0)
@@ -89,17 +47,14 @@ static void *listen_to_all(void *nothing)
 		}
 		if (wait[1].revents & POLLIN)
 			lin_print_bytes(pulse);
-		fflush(stdout);
 	}
 	return nothing;
 }
 
 static void start_listening(void)
 {
-	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_RX, .fifo = 8192, .clock = LITEPULSE_CLOCK_PHC };
-
-	pulse = open_pulse(&board);
-	CHECK(pulse >= 0 && !ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	pulse = open_pulse();
+	subscribe(pulse, WANT(KIND(RX), PHC, .fifo = 8192));
 	can = lin_open(CLOCK_TAI);
 	heard = lin_open(CLOCK_TAI);
 	CHECK(can >= 0 && heard >= 0 && !lin_write("transmit_clock", "phc"));
@@ -121,7 +76,8 @@ static void stop_listening(void)
 
 static void *fill(void *count)
 {
-	struct can_frame header = { .can_id = CAN_RTR_FLAG | 0x10 }, response = { .can_id = CAN_EFF_FLAG | 0x50, .len = 4 };
+	struct can_frame response = { .can_id = CAN_EFF_FLAG | 0x50, .len = 4 };
+	const struct can_frame header = { .can_id = CAN_RTR_FLAG | 0x10 };
 
 	for (long i = (long)count; i && filling; i--) {
 		response.data[0] = i;
@@ -131,101 +87,77 @@ static void *fill(void *count)
 	return NULL;
 }
 
-/* As lin_send(); waits for room if `fill` keeps the queue full. */
-static int send_between(struct can_frame frame)
+static int open_ptp(void)
 {
-	unsigned long long at = soon ? 0 : launch_ns;
-	int error;
+	int fd = open_numbered("ptp", board.ptp, O_RDWR);
 
-	soon = 0;
-	while ((error = lin_send(can, frame, at)) && errno == ENOBUFS && filling)
-		usleep(1000);
-	return error;
+	CHECK(fd >= 0);
+	return fd;
 }
 
 static unsigned long long ptp_now(void)
 {
-	struct timespec time;
-	char name[40];
-	int fd;
+	int fd = open_ptp();
+	unsigned long long ns = ns_of(CLOCK_OF(fd));
 
-	snprintf(name, sizeof(name), "/dev/ptp%d", board.ptp);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	CHECK(fd >= 0 && !clock_gettime((~(clockid_t)fd << 3) | 3, &time));
 	close(fd);
-	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
-static void wait_for_board(unsigned long ms)
-{
-	const unsigned long long end = ptp_now() + ms * 1000000ull;
-	unsigned long long now;
-
-	while ((now = ptp_now()) < end)
-		usleep((end - now) / 1000 + 1);
+	return ns;
 }
 
 /* The next frames have times of a clock of the kernel. */
-static unsigned long long system_in(clockid_t clock, unsigned long ms)
+static void launch_by(const char *ms)
 {
+	const clockid_t clock = doing->of;
+	const unsigned long long ns = strtoul(ms, NULL, 10) * 1000000ull;
 	struct sock_txtime txtime = { .clockid = clock };
-	struct timespec time;
 
-	CHECK(!setsockopt(can, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime)) && !lin_write("transmit_clock", "system"));
-	printf("ptp %llu", ptp_now() + ms * 1000000ull);
-	CHECK(!clock_gettime(clock, &time));
-	printf(" %llu\n", ptp_now() + ms * 1000000ull);
-	return time.tv_sec * 1000000000ull + time.tv_nsec + ms * 1000000ull;
+	CHECK(!setsockopt(can, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime)));
+	CHECK(!lin_write("transmit_clock", "system"));
+	printf("ptp %llu", ptp_now() + ns);
+	launch_ns = ns_of(clock) + ns;
+	printf(" %llu\n", ptp_now() + ns);
 }
 
-static void shift_ptp(long seconds)
-{
-	struct timex step = { .modes = ADJ_SETOFFSET, .time.tv_sec = seconds };
-	char name[40];
-	int fd;
-
-	snprintf(name, sizeof(name), "/dev/ptp%d", board.ptp);
-	fd = open(name, O_RDWR | O_CLOEXEC);
-	CHECK(fd >= 0 && syscall(SYS_clock_adjtime, (~(clockid_t)fd << 3) | 3, &step) >= 0);
-	close(fd);
-}
-
-static void check_stamps(void)
+static void check_stamps(const char *value)
 {
 	struct ethtool_ts_info info = { .cmd = ETHTOOL_GET_TS_INFO };
-	struct hwtstamp_config config = { .tx_type = HWTSTAMP_TX_OFF, .rx_filter = HWTSTAMP_FILTER_SOME };
+	struct hwtstamp_config config = { .tx_type = HWTSTAMP_TX_OFF,
+					  .rx_filter = HWTSTAMP_FILTER_SOME };
 	struct ifreq request = { .ifr_name = "lin0", .ifr_data = (void *)&info };
 	int fd = socket(PF_CAN, SOCK_RAW | SOCK_CLOEXEC, CAN_RAW);
 
 	CHECK(fd >= 0 && !ioctl(fd, SIOCETHTOOL, &request));
 	CHECK(info.phc_index == board.ptp && info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE);
-	CHECK(info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE && info.tx_types == 1 << HWTSTAMP_TX_ON);
+	CHECK(info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE &&
+	      info.tx_types == 1 << HWTSTAMP_TX_ON);
 	request.ifr_data = (void *)&config;
 	CHECK(!ioctl(fd, SIOCSHWTSTAMP, &request) && config.rx_filter == HWTSTAMP_FILTER_ALL);
 	CHECK(config.tx_type == HWTSTAMP_TX_ON);
 	config.tx_type = HWTSTAMP_TX_ONESTEP_SYNC;
 	CHECK(ioctl(fd, SIOCSHWTSTAMP, &request) && errno == ERANGE);
-	CHECK(!ioctl(fd, SIOCGHWTSTAMP, &request) && config.rx_filter == HWTSTAMP_FILTER_ALL && config.tx_type == HWTSTAMP_TX_ON);
+	CHECK(!ioctl(fd, SIOCGHWTSTAMP, &request) && config.rx_filter == HWTSTAMP_FILTER_ALL);
+	CHECK(config.tx_type == HWTSTAMP_TX_ON);
 	close(fd);
 }
 
-static void check_busy(int busy)
+static void check_busy(const char *value)
 {
-	struct litepulse_claim wanted = { .fd_flags = O_CLOEXEC };
-	int fd = open_pulse(&board), tty = open_tty(&board);
+	const int busy = doing->of;
+	int fd = open_pulse(), opened = try_open_tty(B230400), claim;
 
-	CHECK(busy ? tty < 0 && errno == EBUSY : tty >= 0);
-	CHECK(fd >= 0 && (ioctl(fd, LITEPULSE_IOC_CLAIM, &wanted) ? busy && errno == EBUSY : !busy));
-	if (!busy)
-		close(wanted.fd);
-	close(tty);
+	CHECK(busy ? opened < 0 && errno == EBUSY : opened >= 0);
+	claim = try_claim(fd, (struct litepulse_claim){ .fd_flags = O_CLOEXEC });
+	CHECK(busy ? claim < 0 && errno == EBUSY : claim >= 0);
+	close(claim);
+	close(opened);
 	close(fd);
 }
 
-/* What the kernel says of the new device, and which of its files are there by then: `uevent DEVTYPE FILES`. */
+/* What the kernel says of the new device, and which of its files are there by then. */
 static void *hear_uevent(void *socket)
 {
-	static const char *const files[] = { "role", "response_space", "transmit_clock", "responses/00", "responses/3f" };
+	static const char *const files[] = { "role", "response_space", "transmit_clock",
+					     "responses/00", "responses/3f" };
 	char text[4096], path[80];
 	ssize_t size;
 
@@ -236,7 +168,7 @@ static void *hear_uevent(void *socket)
 		text[size] = 0;
 		if (strncmp(text, "add@", 4) || !strstr(text, "/net/lin0"))
 			continue;
-		for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(files); i++) {
 			snprintf(path, sizeof(path), "/sys/class/net/lin0/%s", files[i]);
 			there += !access(path, R_OK);
 		}
@@ -258,138 +190,246 @@ static long uevent_socket(void)
 	return fd;
 }
 
+/* --- steps --- */
+
+static void set_attribute(const char *value)
+{
+	static const char *const names[] = { "role", "response_space", "transmit_clock" };
+
+	expect(lin_write(names[doing->of], value));
+}
+
+static void set_response(const char *value)
+{
+	char name[20];
+
+	snprintf(name, sizeof(name), "responses/%.2s", value);
+	expect(lin_write(name, value + 3));
+}
+
+static void set_bitrate(const char *value)
+{
+	expect(lin_set_bitrate(strtoul(value, NULL, 10), !!strstr(value, "loopback")));
+}
+
+static void set_restart(const char *value)
+{
+	expect(lin_set_restart(strtoul(value, NULL, 10), doing->of));
+}
+
+static void up(const char *value)
+{
+	const int must_fail = wanted_errno;
+
+	expect(lin_set_up(1));
+	if (!must_fail)
+		start_listening();
+}
+
+static void down(const char *value)
+{
+	stop_listening();
+	expect(lin_set_up(0));
+}
+
+/* Waits for room if `fill` keeps the queue full. */
+static void send_one(const char *value)
+{
+	unsigned long long at = soon ? 0 : launch_ns;
+	struct can_frame frame;
+	int error;
+
+	CHECK(!lin_parse(value, &frame));
+	soon = 0;
+	while ((error = lin_send(can, frame, at)) && errno == ENOBUFS && filling)
+		usleep(1000);
+	expect(error);
+}
+
+static void launch_at(const char *value)
+{
+	const unsigned long long ns = strtoull(value, NULL, 10) * 1000000;
+
+	if (*value == '+') {
+		launch_ns += ns;
+		return;
+	}
+	launch_ns = ptp_now() + ns;
+	printf("at %llu\n", launch_ns);
+}
+
+static void next_has_no_time(const char *value)
+{
+	soon = 1;
+}
+
+static void set_tai(const char *value)
+{
+	struct timex tai = { .modes = ADJ_TAI, .constant = strtol(value, NULL, 10) };
+
+	CHECK(adjtimex(&tai) >= 0);
+}
+
+static void shift_ptp(const char *value)
+{
+	struct timex step = { .modes = ADJ_SETOFFSET, .time.tv_sec = strtol(value, NULL, 10) };
+	int fd = open_ptp();
+
+	CHECK(syscall(SYS_clock_adjtime, CLOCK_OF(fd), &step) >= 0);
+	close(fd);
+}
+
+static void stamp_sent(const char *value)
+{
+	CHECK(!lin_stamp_sent(can));
+}
+
+static void print_sent(const char *value)
+{
+	lin_print_sent(can);
+}
+
+static void set_mtu(const char *value)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_mtu = strtol(value, NULL, 10) };
+	int fd = socket(PF_CAN, SOCK_RAW | SOCK_CLOEXEC, CAN_RAW);
+
+	CHECK(fd >= 0 && !ioctl(fd, SIOCSIFMTU, &request));
+	close(fd);
+}
+
+static void wait_for_board(const char *ms)
+{
+	const unsigned long long end = ptp_now() + strtoul(ms, NULL, 10) * 1000000ull;
+	unsigned long long at;
+
+	while ((at = ptp_now()) < end)
+		usleep((end - at) / 1000 + 1);
+}
+
+static void wait_for_error(const char *value)
+{
+	while (!(errors & strtoul(value, NULL, 16)))
+		usleep(10000);
+}
+
+static void show(const char *name)
+{
+	char path[100], text[200];
+
+	snprintf(path, sizeof(path), "/sys/class/net/lin0/%s", name);
+	CHECK(!read_line(path, text, sizeof(text)));
+	printf("attribute %s %s\n", name, text);
+}
+
+static void keep_tty(const char *value)
+{
+	tty = doing->of ? open_tty(doing->of) : open_numbered("ttyPULSE", 0, O_RDWR);
+	CHECK(tty >= 0);
+}
+
+static void set_tty_baud(const char *value)
+{
+	struct termios settings = { };
+
+	cfmakeraw(&settings);
+	settings.c_cflag |= CREAD;
+	CHECK(!cfsetspeed(&settings, strtoul(value, NULL, 10)));
+	expect(tcsetattr(tty, TCSANOW, &settings));
+}
+
+static void begin_break(const char *value)
+{
+	expect(ioctl(tty, TIOCSBRK));
+}
+
+static void close_tty(const char *value)
+{
+	close(tty);
+}
+
+static void begin_fill(const char *value)
+{
+	filling = 1;
+	CHECK(!pthread_create(&filler, NULL, fill, (void *)strtol(value, NULL, 10)));
+}
+
+static void end_fill(const char *value)
+{
+	filling = 0;
+	pthread_join(filler, NULL);
+	filler = 0;
+}
+
+static void suspend(const char *value)
+{
+	suspend_machine();
+}
+
+static void leave_port(const char *value)
+{
+	detach(link_fd, port);
+	link_fd = -1;
+}
+
+static const struct step steps[] = {
+	{ "role", set_attribute, "=slave, =master", 0 },
+	{ "space", set_attribute, "=NS, =auto: response_space", 1 },
+	{ "clock", set_attribute, "=system, =phc: transmit_clock", 2 },
+	{ "id", set_response, "=XX=TEXT: a file of responses/; an underscore for a space" },
+	{ "bitrate", set_bitrate, "=N[,loopback]: by netlink, as ip(8) does it" },
+	{ "restartms", set_restart, "=N: by netlink" },
+	{ "restart", set_restart, ": ends bus-off", 1 },
+	{ "up", up, "" },
+	{ "down", down, "" },
+	{ "send", send_one, "=FRAME: as of cansend(1)" },
+	{ "at", launch_at, "=MS, =+MS: the next frames begin then (PTP), after now or the last" },
+	{ "soon", next_has_no_time, ": the next frame" },
+	{ "mono", launch_by, "=MS: as at=; prints that by the PTP clock", CLOCK_MONOTONIC },
+	{ "real", launch_by, "=MS", CLOCK_REALTIME },
+	{ "tai", launch_by, "=MS", CLOCK_TAI },
+	{ "settai", set_tai, "=S: CLOCK_TAI is so far ahead of CLOCK_REALTIME" },
+	{ "shiftptp", shift_ptp, "=S: sets the PTP clock forward" },
+	{ "stampsent", stamp_sent, ": the socket gets the times of its frames, and the frames" },
+	{ "sent", print_sent, ": prints these, `sent ID HEX NS` and `own ID HEX NS`" },
+	{ "stamps", check_stamps, ": the board's PTP clock stamps all that is received and sent" },
+	{ "mtu", set_mtu, "=N: of the device lo" },
+	{ "wait", wait_for_board, "=MS: by the board's clock; it must answer" },
+	{ "until", wait_for_error, "=CLASS: until an error frame of that class has come" },
+	{ "show", show, "=NAME: prints the attribute" },
+	{ "busy", check_busy, ": nobody else can have the tty or the claim", 1 },
+	{ "free", check_busy, ": both can be had", 0 },
+	{ "tty", keep_tty, ": opens it", B230400 },
+	{ "deadtty", keep_tty, ": opens it, though it cannot start" },
+	{ "ttybaud", set_tty_baud, "=N: of the tty that was opened" },
+	{ "ttybreak", begin_break, "" },
+	{ "closetty", close_tty, "" },
+	{ "fill", begin_fill, "=N: sends that many frames from a thread, and goes on" },
+	{ "endfill", end_fill, ": no more of them" },
+	{ "suspend", suspend, ": the machine, which wakes by itself" },
+	{ "detach", leave_port, ": closes the port: the board goes" },
+	{ }
+};
+
 int main(int count, char **words)
 {
-	const char *port = words[1], *base = strrchr(port, '/') + 1;
 	const long news = uevent_socket();
-	struct can_frame frame;
-	pthread_t filler = 0, hearer;
-	int link, tty = -1;
+	pthread_t hearer;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (count < 3)
+		return list_steps(steps);
+	port = words[1];
 	CHECK(!pthread_create(&hearer, NULL, hear_uevent, (void *)news));
-	link = attach_port(port);
-	CHECK(count > 2 && link >= 0 && !find_board(base, 20, &board));
+	link_fd = attach(port);
 	pthread_join(hearer, NULL);
 	CHECK(!lin_await());
-	for (char **word = words + 2; *word; word++) {
-		char *step = *word, *value;
-
-		if (!strncmp(step, "errno=", 6))
-			wanted_errno = strtol(step + 6, &step, 10), step++;
-		value = strchr(step, '=');
-		value = value ? value + 1 : step + strlen(step);
-		if (!strncmp(step, "role=", 5)) {
-			expect(lin_write("role", value));
-		} else if (!strncmp(step, "clock=", 6)) {
-			expect(lin_write("transmit_clock", value));
-		} else if (!strncmp(step, "space=", 6)) {
-			expect(lin_write("response_space", value));
-		} else if (!strncmp(step, "id=", 3)) {
-			char name[20];
-
-			snprintf(name, sizeof(name), "responses/%.2s", value);
-			expect(lin_write(name, value + 3));
-		} else if (!strncmp(step, "bitrate=", 8)) {
-			expect(lin_set_bitrate(strtoul(value, NULL, 10), !!strstr(value, "loopback")));
-		} else if (!strncmp(step, "restartms=", 10)) {
-			expect(lin_set_restart(strtoul(value, NULL, 10), 0));
-		} else if (!strcmp(step, "restart")) {
-			expect(lin_set_restart(0, 1));
-		} else if (!strcmp(step, "up")) {
-			int must_fail = wanted_errno;
-
-			expect(lin_set_up(1));
-			if (!must_fail)
-				start_listening();
-		} else if (!strcmp(step, "down")) {
-			stop_listening();
-			expect(lin_set_up(0));
-		} else if (!strncmp(step, "send=", 5)) {
-			CHECK(!lin_parse(value, &frame));
-			expect(send_between(frame));
-		} else if (!strncmp(step, "at=+", 4)) {
-			launch_ns += strtoull(value + 1, NULL, 10) * 1000000;
-		} else if (!strncmp(step, "at=", 3)) {
-			launch_ns = ptp_now() + strtoull(value, NULL, 10) * 1000000;
-			printf("at %llu\n", launch_ns);
-		} else if (!strcmp(step, "soon")) {
-			soon = 1;
-		} else if (!strncmp(step, "mono=", 5)) {
-			launch_ns = system_in(CLOCK_MONOTONIC, strtoul(value, NULL, 10));
-		} else if (!strncmp(step, "real=", 5)) {
-			launch_ns = system_in(CLOCK_REALTIME, strtoul(value, NULL, 10));
-		} else if (!strncmp(step, "tai=", 4)) {
-			launch_ns = system_in(CLOCK_TAI, strtoul(value, NULL, 10));
-		} else if (!strncmp(step, "settai=", 7)) {
-			struct timex tai = { .modes = ADJ_TAI, .constant = strtol(value, NULL, 10) };
-
-			CHECK(adjtimex(&tai) >= 0);
-		} else if (!strncmp(step, "shiftptp=", 9)) {
-			shift_ptp(strtol(value, NULL, 10));
-		} else if (!strcmp(step, "stampsent")) {
-			CHECK(!lin_stamp_sent(can));
-		} else if (!strcmp(step, "sent")) {
-			lin_print_sent(can);
-		} else if (!strncmp(step, "mtu=", 4)) {
-			struct ifreq request = { .ifr_name = "lo", .ifr_mtu = strtol(value, NULL, 10) };
-			int fd = socket(PF_CAN, SOCK_RAW | SOCK_CLOEXEC, CAN_RAW);
-
-			CHECK(fd >= 0 && !ioctl(fd, SIOCSIFMTU, &request));
-			close(fd);
-		} else if (!strcmp(step, "stamps")) {
-			check_stamps();
-		} else if (!strncmp(step, "wait=", 5)) {
-			wait_for_board(strtoul(value, NULL, 10));
-		} else if (!strncmp(step, "until=", 6)) {
-			while (!(errors & strtoul(value, NULL, 16)))
-				usleep(10000);
-		} else if (!strncmp(step, "show=", 5)) {
-			show(value);
-		} else if (!strcmp(step, "busy") || !strcmp(step, "free")) {
-			check_busy(*step == 'b');
-		} else if (!strcmp(step, "tty")) {
-			tty = open_tty(&board);
-			CHECK(tty >= 0);
-		} else if (!strncmp(step, "ttybaud=", 8)) {
-			struct termios settings = { };
-
-			cfmakeraw(&settings);
-			settings.c_cflag |= CREAD;
-			CHECK(!cfsetspeed(&settings, strtoul(value, NULL, 10)));
-			expect(tcsetattr(tty, TCSANOW, &settings));
-		} else if (!strcmp(step, "ttybreak")) {
-			expect(ioctl(tty, TIOCSBRK));
-		} else if (!strcmp(step, "deadtty")) {
-			tty = open("/dev/ttyPULSE0", O_RDWR | O_CLOEXEC | O_NOCTTY);
-			CHECK(tty >= 0);
-		} else if (!strcmp(step, "closetty")) {
-			close(tty);
-		} else if (!strncmp(step, "fill=", 5)) {
-			filling = 1;
-			CHECK(!pthread_create(&filler, NULL, fill, (void *)strtol(value, NULL, 10)));
-		} else if (!strcmp(step, "endfill")) {
-			filling = 0;
-			pthread_join(filler, NULL);
-			filler = 0;
-		} else if (!strcmp(step, "suspend")) {
-			CHECK(!write_file("/sys/power/pm_test", "devices"));
-			CHECK(!write_file("/sys/power/state", "freeze"));
-		} else if (!strcmp(step, "detach")) {
-			close(link);
-			link = -1;
-			CHECK(!wait_gone(base, 20));
-		} else {
-			printf("no step: %s\n", step);
-			return 1;
-		}
-		fflush(stdout);
-	}
+	for (char **word = words + 2; *word; word++)
+		do_step(steps, *word);
 	if (filler)
 		pthread_join(filler, NULL);
 	stop_listening();
-	if (link >= 0) {
-		close(link);
-		CHECK(!wait_gone(base, 20));
-	}
+	if (link_fd >= 0)
+		detach(link_fd, port);
 	return 0;
 }

@@ -1,68 +1,65 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A LIN slave by the ioctls of /dev/litepulseN, on a board on a cable; does the steps one after the other.
- *
- *   slave PORT FILE      FILE has the steps, a blank between them
- *
- *   tty=BITS,BAUD      sets the tty to so many data bits, no parity, 1 stop bit, and closes it; open, close: it stays open
- *   claim, claim=keep  takes the claim; end: gives it back
- *   entry=ID,MODEL,TEXT  MODEL is classic or enhanced, and perhaps +once, +own=XX or +flip=XX; TEXT is hexadecimal, off: no answer
- *   arm=TICKS          the responder is the slave, with this space; disarm
- *   until=TICK         waits for the board's tick
- *   lin0=BAUD,TEXT     lin0 is set up and answers identifier 10 with TEXT, as of responses/; lin0=down: it is set down
- *   errno=N=STEP       the step must fail so
- *
- * Prints `step BEFORE AFTER NAME` for each: between these ticks it was done. Exit status 0, or 1 and a line that says what was not as it
- * should be.
+ * A LIN slave by the ioctls of /dev/litepulseN, on a board on a cable: `slave PORT FILE`, where the
+ * file has steps, a blank between them. Prints `step BEFORE AFTER NAME` for each: between these
+ * ticks it was done.
  */
-#include "cable.h"
+#include "board.h"
 #include "lin_device.h"
+#include "steps.h"
 
-#include <fcntl.h>
-#include <termios.h>
-
-static struct board board;
 static int pulse, claimed = -1, tty = -1;
 
-static unsigned long long tick(void)
+static void set_tty(const char *value)
 {
-	struct litepulse_time time;
-
-	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &time));
-	return time.tick;
-}
-
-static void set_tty(unsigned int bits, unsigned int baud)
-{
+	unsigned int baud = atoi(strchr(value, ',') + 1);
+	int fd = open_tty(B230400);
 	struct termios settings;
-	int fd = open_tty(&board);
 
-	CHECK(fd >= 0 && !tcgetattr(fd, &settings));
-	settings.c_cflag = (settings.c_cflag & ~CSIZE) | (bits == 7 ? CS7 : CS8);
+	CHECK(!tcgetattr(fd, &settings));
+	settings.c_cflag = (settings.c_cflag & ~CSIZE) | (atoi(value) == 7 ? CS7 : CS8);
 	CHECK(!cfsetspeed(&settings, baud == 2400 ? B2400 : baud == 4800 ? B4800 : B9600));
 	CHECK(!tcsetattr(fd, TCSANOW, &settings) && !close(fd));
 }
 
-static void take_claim(unsigned int flags)
+static void keep_open(const char *value)
 {
-	struct litepulse_claim wanted = { .flags = flags, .fd_flags = O_CLOEXEC };
-	int result = ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted);
+	tty = try_open_tty(B230400);
+	expect(tty);
+}
 
-	expect(result);
-	if (!result)
-		claimed = wanted.fd;
+static void close_tty(const char *value)
+{
+	CHECK(!close(tty));
+}
+
+static void take_claim(const char *value)
+{
+	int fd = try_claim(pulse, (struct litepulse_claim){
+		.flags = *value ? LITEPULSE_CLAIM_KEEP : 0, .fd_flags = O_CLOEXEC });
+
+	expect(fd);
+	if (fd >= 0)
+		claimed = fd;
+}
+
+static void end_claim(const char *value)
+{
+	CHECK(!close(claimed));
 }
 
 static void set_entry(const char *text)
 {
-	struct litepulse_lin_entry entry = { 0 };
-	const char *data = strrchr(text, ',') + 1, *own = strstr(text, "+own="), *flip = strstr(text, "+flip=");
+	const char *data = strrchr(text, ',') + 1;
+	const char *own = strstr(text, "+own="), *flip = strstr(text, "+flip=");
+	struct litepulse_lin_entry entry = { .id = strtoul(text, NULL, 16) };
 
-	entry.id = strtoul(text, NULL, 16);
 	if (strcmp(data, "off")) {
-		entry.flags = (strstr(text, "enhanced") ? LITEPULSE_LIN_ENTRY_ENHANCED : 0) | (strstr(text, "+once") ? LITEPULSE_LIN_ENTRY_ONCE : 0) |
+		entry.flags = (strstr(text, "enhanced") ? LITEPULSE_LIN_ENTRY_ENHANCED : 0) |
+			      (strstr(text, "+once") ? LITEPULSE_LIN_ENTRY_ONCE : 0) |
 			      (own ? LITEPULSE_LIN_ENTRY_OWN_CHECKSUM : 0);
-		entry.checksum = own ? strtoul(own + 5, NULL, 16) : flip ? strtoul(flip + 6, NULL, 16) : 0;
+		entry.checksum = own ? strtoul(own + 5, NULL, 16) :
+				 flip ? strtoul(flip + 6, NULL, 16) : 0;
 		for (; *data; data += 2) {
 			unsigned int byte;
 
@@ -73,12 +70,25 @@ static void set_entry(const char *text)
 	expect(ioctl(claimed, LITEPULSE_IOC_LIN_ENTRY, &entry));
 }
 
-static void arm(unsigned int space)
+static void arm(const char *space)
 {
-	struct litepulse_responder slave = { .trigger = LITEPULSE_TRIGGER_LIN, .flags = LITEPULSE_RESPONDER_REARM, .delay = space,
-					     .kind = LITEPULSE_LAUNCH_FRAME };
+	struct litepulse_responder slave = {
+		.trigger = LITEPULSE_TRIGGER_LIN, .flags = LITEPULSE_RESPONDER_REARM,
+		.delay = strtoul(space, NULL, 10), .kind = LITEPULSE_LAUNCH_FRAME,
+	};
 
 	expect(ioctl(claimed, LITEPULSE_IOC_RESPONDER, &slave));
+}
+
+static void disarm(const char *value)
+{
+	CHECK(!ioctl(claimed, LITEPULSE_IOC_RESPONDER, &(struct litepulse_responder){ 0 }));
+}
+
+static void wait_until(const char *tick)
+{
+	while (now(pulse) < strtoull(tick, NULL, 10))
+		usleep(2000);
 }
 
 static void use_lin0(const char *text)
@@ -87,67 +97,48 @@ static void use_lin0(const char *text)
 		expect(lin_set_up(0));
 		return;
 	}
-	CHECK(!lin_set_bitrate(strtoul(text, NULL, 10), 0) && !lin_write("responses/10", strchr(text, ',') + 1));
+	CHECK(!lin_set_bitrate(strtoul(text, NULL, 10), 0));
+	CHECK(!lin_write("responses/10", strchr(text, ',') + 1));
 	expect(lin_set_up(1));
 }
 
-static void step(const char *word)
-{
-	const char *value = strchr(word, '=');
-
-	value = value ? value + 1 : "";
-	if (!strncmp(word, "tty=", 4)) {
-		set_tty(atoi(value), atoi(strchr(value, ',') + 1));
-	} else if (!strcmp(word, "open")) {
-		tty = open_tty(&board);
-		expect(tty);
-	} else if (!strcmp(word, "close")) {
-		CHECK(!close(tty));
-	} else if (!strncmp(word, "claim", 5)) {
-		take_claim(*value ? LITEPULSE_CLAIM_KEEP : 0);
-	} else if (!strcmp(word, "end")) {
-		CHECK(!close(claimed));
-	} else if (!strncmp(word, "entry=", 6)) {
-		set_entry(value);
-	} else if (!strncmp(word, "arm=", 4)) {
-		arm(strtoul(value, NULL, 10));
-	} else if (!strcmp(word, "disarm")) {
-		CHECK(!ioctl(claimed, LITEPULSE_IOC_RESPONDER, &(struct litepulse_responder){ 0 }));
-	} else if (!strncmp(word, "until=", 6)) {
-		while (tick() < strtoull(value, NULL, 10))
-			usleep(2000);
-	} else if (!strncmp(word, "lin0=", 5)) {
-		use_lin0(value);
-	} else {
-		printf("no step: %s\n", word);
-		exit(1);
-	}
-	CHECK(!wanted_errno);
-}
+static const struct step steps[] = {
+	{ "tty", set_tty, "=BITS,BAUD: of the tty, no parity, 1 stop bit; closes it" },
+	{ "open", keep_open, ": the tty stays open" },
+	{ "close", close_tty, "" },
+	{ "claim", take_claim, ", claim=keep" },
+	{ "end", end_claim, ": gives the claim back" },
+	{ "entry", set_entry,
+	  "=ID,MODEL,TEXT: MODEL is classic or enhanced, and perhaps +once, +own=XX or "
+	  "+flip=XX;\n  TEXT is hexadecimal, or off: no answer" },
+	{ "arm", arm, "=TICKS: the responder is the slave, with this space" },
+	{ "disarm", disarm, "" },
+	{ "until", wait_until, "=TICK" },
+	{ "lin0", use_lin0, "=BAUD,TEXT: set up, answers identifier 10 with TEXT; =down" },
+	{ }
+};
 
 int main(int count, char **words)
 {
-	const char *port = words[1], *base = strrchr(port, '/') + 1;
-	int link = attach_port(port);
-	FILE *steps = fopen(words[2], "r");
+	FILE *file;
 	char word[80];
+	int link;
 
-	CHECK(count == 3 && steps && link >= 0 && !find_board(base, 20, &board));
-	pulse = open_pulse(&board);
-	CHECK(!lin_await() && pulse >= 0);
-	while (fscanf(steps, "%79s", word) == 1) {
-		unsigned long long before = tick();
-		char *name = word;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (count != 3)
+		return list_steps(steps);
+	link = attach(words[1]);
+	file = fopen(words[2], "r");
+	pulse = open_pulse();
+	CHECK(file && !lin_await());
+	while (fscanf(file, "%79s", word) == 1) {
+		const unsigned long long before = now(pulse);
 
-		if (!strncmp(name, "errno=", 6))
-			wanted_errno = strtol(name + 6, &name, 10), name++;
-		step(name);
-		printf("step %llu %llu %s\n", before, tick(), word);
-		fflush(stdout);
+		do_step(steps, word);
+		printf("step %llu %llu %s\n", before, (unsigned long long)now(pulse), word);
 	}
-	fclose(steps);
+	fclose(file);
 	close(pulse);
-	close(link);
-	CHECK(!wait_gone(base, 20));
+	detach(link, words[1]);
 	return 0;
 }

@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the serial ports and the chardev cost: `bench CASE ...`, one case for each kind of figure of sim/linux/driver_bench.py.
- *
- *	rx TTY BAUD BYTES LOAD		reads so many bytes; `go` asks for them
- *	tx TTY BAUD BYTES LOAD		writes so many
- *	events COUNT LOAD MS		reads so many edges of aux0, for so long
- *	ring COUNT LOAD MS		takes them from a ring
- *	edge COUNT LOAD			reads edges one by one, and marks each on the console
- *	byte TTY BAUD COUNT LOAD	the same with received bytes
- *	write TTY BAUD COUNT LOAD	marks, writes a byte, waits
- *
- * LOAD: see load.h. The mark is a store to the console's register: the simulator records when.
+ * What the serial ports and the chardev cost: one case for each kind of figure of
+ * sim/linux/driver_bench.py. LOAD: see load.h. A mark is a store to the console's register: the
+ * simulator records when.
  */
-
 #include "guest.h"
 #include "load.h"
 #include "ports.h"
 #include "ring.h"
 #include "tally.h"
-
-static void tell_counts(int fd)
-{
-	struct {
-		int cts, dsr, rng, dcd, rx, tx, frame, overrun, parity, brk, buf_overrun, reserved[9];
-	} count = { };
-
-	if (!ioctl(fd, TIOCGICOUNT, &count))
-		printf("counts %d %d %d %d %d\n", count.rx, count.tx, count.frame, count.overrun, count.buf_overrun);
-}
 
 /* Asks for what is to come, and gives up after so long: when the measurement began. */
 static struct moment begin(long ms)
@@ -42,7 +23,7 @@ static struct moment begin(long ms)
 static void case_rx(char **argv)
 {
 	static unsigned char data[4096];
-	int fd = open_tty(argv[0], argv[1]);
+	int fd = open_serial(argv[0], argv[1]);
 	long wanted = strtol(argv[2], NULL, 0), got = 0, wrong = 0, reads = 0;
 	struct moment since;
 
@@ -68,7 +49,7 @@ static void case_rx(char **argv)
 static void case_tx(char **argv)
 {
 	static unsigned char data[65536];
-	int fd = open_tty(argv[0], argv[1]);
+	int fd = open_serial(argv[0], argv[1]);
 	long count = strtol(argv[2], NULL, 0), baud = strtol(argv[1], NULL, 0), sent = 0;
 	struct moment since;
 	long long end;
@@ -87,8 +68,8 @@ static void case_tx(char **argv)
 			die("write");
 		sent += size;
 	}
-	while (ns_now() < end)
-		sleep_ms((end - ns_now()) / 1000000 + 1);
+	while (ns_of(CLOCK_MONOTONIC) < end)
+		sleep_ms((end - ns_of(CLOCK_MONOTONIC)) / 1000000 + 1);
 	tell_passed("took", since, moment());
 	tell_interrupts();
 	tell_counts(fd);
@@ -130,7 +111,6 @@ static void case_ring(char **argv)
 {
 	long wanted = strtol(argv[0], NULL, 0), got = 0, polls = 0, wrong = 0;
 	int fd = open_device(0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct moment since;
 	uint64_t before = 0;
 	uint32_t head, tail = 0;
@@ -138,12 +118,12 @@ static void case_ring(char **argv)
 
 	load(argv[1]);
 	calibrate();
-	ring_open(&ring, fd, 4096);
+	ring_open(&ring, fd, 4096, 0);
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_EDGE, .rise = 1, .fall = 1,
 		  .clock = LITEPULSE_CLOCK_NONE, .watermark = 512, .timeout_us = 10000 });
 	since = begin(strtol(argv[2], NULL, 0));
-	while (got < wanted && poll(&p, 1, -1) == 1) {
-		head = __atomic_load_n(&ring.state->head, __ATOMIC_ACQUIRE);
+	while (got < wanted && readable(fd, -1) == 1) {
+		head = ring_head(&ring);
 		got += head - tail;
 		for (; tail != head; tail++) {
 			const struct litepulse_ring_event *event = &ring.events[tail & (ring.size - 1)];
@@ -151,7 +131,7 @@ static void case_ring(char **argv)
 			wrong += event->kind != LITEPULSE_KIND_EDGE || event->tick <= before;
 			before = event->tick;
 		}
-		__atomic_store_n(&ring.state->tail, tail, __ATOMIC_RELEASE);
+		ring_free(&ring, tail);
 		polls++;
 	}
 	tell_passed("took", since, moment());
@@ -181,7 +161,7 @@ static void case_edge(char **argv)
 static void case_byte(char **argv)
 {
 	volatile uint32_t *console = register_named("CONSOLE");
-	int fd = open_tty(argv[0], argv[1]);
+	int fd = open_serial(argv[0], argv[1]);
 	char byte;
 
 	load(argv[3]);
@@ -197,7 +177,7 @@ static void case_byte(char **argv)
 static void case_write(char **argv)
 {
 	volatile uint32_t *console = register_named("CONSOLE");
-	int fd = open_tty(argv[0], argv[1]);
+	int fd = open_serial(argv[0], argv[1]);
 	char byte = 0x55;
 
 	load(argv[3]);
@@ -214,12 +194,19 @@ static void case_write(char **argv)
 	printf("\n");
 }
 
+static const struct guest_case cases[] = {
+	{ "rx", .with = case_rx, .words = 4, .what = "TTY BAUD BYTES LOAD: reads them" },
+	{ "tx", .with = case_tx, .words = 4, .what = "TTY BAUD BYTES LOAD: writes them" },
+	{ "events", .with = case_events, .words = 3, .what = "COUNT LOAD MS: reads edges of aux0" },
+	{ "ring", .with = case_ring, .words = 3, .what = "COUNT LOAD MS: takes them from a ring" },
+	{ "edge", .with = case_edge, .words = 2, .what = "COUNT LOAD: reads edges, marks each" },
+	{ "byte", .with = case_byte, .words = 4, .what = "TTY BAUD COUNT LOAD: so with bytes" },
+	{ "write", .with = case_write, .words = 4,
+	  .what = "TTY BAUD COUNT LOAD: marks, writes a byte, waits" },
+	{ }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct load_case cases[] = {
-		{ "rx", case_rx, 4 }, { "tx", case_tx, 4 }, { "events", case_events, 3 }, { "ring", case_ring, 3 },
-		{ "edge", case_edge, 2 }, { "byte", case_byte, 4 }, { "write", case_write, 4 },
-	};
-
-	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	return run_loaded(cases, argc, argv);
 }

@@ -24,14 +24,6 @@
 static int tty;
 static volatile uint32_t *console;
 
-static long long raw_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return t.tv_sec * NS + t.tv_nsec;
-}
-
 static void write_all(const unsigned char *data, long size)
 {
 	while (size) {
@@ -77,12 +69,12 @@ static void send_blocks(long blocks, long size)
 static void send_breaks(void)
 {
 	for (int i = 0; i < BREAKS; i++) {
-		long long begun = raw_ns();
+		long long begun = ns_of(CLOCK_MONOTONIC_RAW);
 
 		ioctl(tty, TIOCSBRK);
 		sleep_ms(BREAK_MS);
 		ioctl(tty, TIOCCBRK);
-		printf("break %lld %lld\n", begun, raw_ns());
+		printf("break %lld %lld\n", begun, ns_of(CLOCK_MONOTONIC_RAW));
 		sleep_ms(1);
 	}
 }
@@ -99,13 +91,12 @@ static void send_row(long size)
 /* `heard LOAD HEX` */
 static void hear_row(const char *name, long size)
 {
-	struct pollfd p = { .fd = tty, .events = POLLIN };
 	unsigned char data[MOST];
 	long got = 0;
 
 	printf("ready to %s\n", name);
 	fflush(stdout);
-	while (got < size && poll(&p, 1, 200) > 0) {
+	while (got < size && readable(tty, 200) > 0) {
 		long more = read(tty, data + got, size - got);
 
 		if (more <= 0)
@@ -129,15 +120,15 @@ static void echo(const char *name, long samples)
 	fflush(stdout);
 	sleep_ms(12);	/* the word is printed meanwhile, which looks like marks */
 	for (;;) {
-		before[got] = raw_ns();
+		before[got] = ns_of(CLOCK_MONOTONIC_RAW);
 		*console = MARK;
-		after[got] = raw_ns();
+		after[got] = ns_of(CLOCK_MONOTONIC_RAW);
 		if (got == samples)
 			break;
 		if (read(tty, &bytes[got], 1) != 1)
 			die("read");
-		ended[got] = raw_ns();
-		begun[got] = raw_ns();
+		ended[got] = ns_of(CLOCK_MONOTONIC_RAW);
+		begun[got] = ns_of(CLOCK_MONOTONIC_RAW);
 		if (write(tty, &bytes[got], 1) != 1)
 			die("write");
 		if (++got == samples)
@@ -162,7 +153,7 @@ int main(int argc, char **argv)
 	if (size > MOST || samples >= MOST || strtol(argv[4], NULL, 0) > MOST)
 		return 2;
 	console = register_named("CONSOLE");
-	tty = open_tty(argv[1], argv[2]);
+	tty = open_serial(argv[1], argv[2]);
 	tell_machine();
 	printf("rs485 %d\n", !ioctl(tty, TIOCSRS485, &rs485));
 	tell_counters();

@@ -3,39 +3,40 @@
 #include <linux/serial.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/timex.h>
 
+#include "cases.h"
 #include "guest.h"
-#include "termios2.h"
+#include "ports.h"
 
-#define EDGES	(1u << LITEPULSE_KIND_EDGE)
-#define BYTES	(1u << LITEPULSE_KIND_RX)
+#define TTY	"/dev/ttyPULSE0"
+#define EDGES	KIND(EDGE)
+#define BYTES	KIND(RX)
 
 static void case_info(void)
 {
-	struct litepulse_info i;
-	struct litepulse_time t;
-	struct timespec raw[2], real, mono;
 	int fd = open_device(0);
+	const struct litepulse_info i = info_of(fd);
 
-	if (ioctl(fd, LITEPULSE_IOC_INFO, &i))
-		die("info");
-	printf("info %u %u %llu %u %u %u %u %u %u %u %u %u %d %d\n", i.abi, i.core, (unsigned long long)i.tick_num, i.tick_den, i.flags,
-	       i.samples, i.inputs, i.event_depth, i.receive_depth, i.transmit_depth, i.launch_depth, i.lin_entries,
-	       i.session != 0, i.tty);
+	printf("info %u %u %llu %u %u %u %u %u %u %u %u %u %d %d\n", i.abi, i.core,
+	       (unsigned long long)i.tick_num, i.tick_den, i.flags, i.samples, i.inputs, i.event_depth,
+	       i.receive_depth, i.transmit_depth, i.launch_depth, i.lin_entries, i.session != 0, i.tty);
 	for (int k = 0; k < 5; k++) {
-		clock_gettime(CLOCK_MONOTONIC_RAW, &raw[0]);
-		clock_gettime(CLOCK_MONOTONIC, &mono);
-		clock_gettime(CLOCK_REALTIME, &real);
-		if (ioctl(fd, LITEPULSE_IOC_TIME, &t))
-			die("time");
-		clock_gettime(CLOCK_MONOTONIC_RAW, &raw[1]);
-#define NS(t) ((t).tv_sec * 1000000000LL + (t).tv_nsec)
-		printf("time %llu %llu %llu %llu %llu %u %lld %lld %lld %lld\n", (unsigned long long)t.tick,
-		       (unsigned long long)t.raw_before, (unsigned long long)t.raw_after, (unsigned long long)t.monotonic,
-		       (unsigned long long)t.realtime, t.uncertainty, NS(raw[0]), NS(raw[1]), NS(mono), NS(real));
+		const long long before = ns_of(CLOCK_MONOTONIC_RAW), mono = ns_of(CLOCK_MONOTONIC);
+		const long long real = ns_of(CLOCK_REALTIME);
+		const struct litepulse_time t = time_of(fd);
+
+		printf("time %llu %llu %llu %llu %llu %u %lld %lld %lld %lld\n",
+		       (unsigned long long)t.tick, (unsigned long long)t.raw_before,
+		       (unsigned long long)t.raw_after, (unsigned long long)t.monotonic,
+		       (unsigned long long)t.realtime, t.uncertainty, before,
+		       ns_of(CLOCK_MONOTONIC_RAW), mono, real);
 	}
+}
+
+static void tell_ns(const char *when, clockid_t clock)
+{
+	printf("%s %lld\n", when, ns_of(clock));
 }
 
 /* Edges in several clocks; a second file that asked for nothing gets nothing. */
@@ -43,23 +44,18 @@ static void case_edges(void)
 {
 	int fd = open_device(0), other = open_device(O_NONBLOCK);
 	struct litepulse_event event;
-	struct timespec mono, real;
 
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 0x3, .fall = 0x1 });
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	printf("before %lld\n", NS(mono));
+	tell_ns("before", CLOCK_MONOTONIC);
 	ready("edges");
 	read_all(fd, 30);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	printf("after %lld\n", NS(mono));
+	tell_ns("after", CLOCK_MONOTONIC);
 	tell("other", read(other, &event, sizeof(event)));
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 0x1, .clock = LITEPULSE_CLOCK_REALTIME });
-	clock_gettime(CLOCK_REALTIME, &real);
-	printf("before %lld\n", NS(real));
+	tell_ns("before", CLOCK_REALTIME);
 	ready("again");
 	read_all(fd, 30);
-	clock_gettime(CLOCK_REALTIME, &real);
-	printf("after %lld\n", NS(real));
+	tell_ns("after", CLOCK_REALTIME);
 	tell_stats(fd);
 }
 
@@ -178,14 +174,13 @@ static void case_flood(void)
 static void case_watermark(void)
 {
 	int fd = open_device(0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .watermark = 8, .timeout_us = 5000 });
 	ready("eight");
-	printf("polled %d\n", poll(&p, 1, 1000));
+	printf("polled %d\n", readable(fd, 1000));
 	printf("records %d\n", read_events(fd));
 	ready("three");
-	printf("polled %d\n", poll(&p, 1, 1000));
+	printf("polled %d\n", readable(fd, 1000));
 	printf("woken %llu\n", (unsigned long long)now(fd));
 	printf("records %d\n", read_events(fd));
 }
@@ -293,21 +288,20 @@ static void case_left_behind(void)
 	struct litepulse_subscribe want = { .kinds = EDGES, .rise = 1, .fall = 1, .watermark = 8, .timeout_us = 5000 };
 	static char room[64 * sizeof(struct litepulse_event)];
 	int fd = open_device(0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	subscribe(fd, want);
 	ready("twelve");
-	printf("polled %d\n", poll(&p, 1, 1000));
+	printf("polled %d\n", readable(fd, 1000));
 	tell_read("eight", fd, room, 8 * sizeof(struct litepulse_event));
 	printf("before %llu\n", (unsigned long long)now(fd));
-	printf("polled %d\n", poll(&p, 1, 100));
+	printf("polled %d\n", readable(fd, 100));
 	printf("after %llu\n", (unsigned long long)now(fd));
 	tell_read("four", fd, room, sizeof(room));
 	want.timeout_us = 0;
 	subscribe(fd, want);
 	ready("three");
 	sleep_ms(5);
-	printf("polled %d\n", poll(&p, 1, 0));
+	printf("polled %d\n", readable(fd, 0));
 	if (!fork()) {
 		tell_read("three", fd, room, sizeof(room));
 		exit(0);
@@ -335,7 +329,6 @@ static void case_clock_changes(void)
 	const struct litepulse_subscribe none = { .kinds = EDGES, .rise = 1, .fall = 1, .clock = LITEPULSE_CLOCK_NONE, .fifo = 4096 };
 	struct litepulse_subscribe mono = none, other = none;
 	int one = open_device(O_NONBLOCK), two = open_device(O_NONBLOCK);
-	struct timespec time;
 
 	/* Who wants other edges only makes a change of what is wanted take longer. */
 	other.rise = other.fall = 2;
@@ -345,33 +338,17 @@ static void case_clock_changes(void)
 	mono.clock = LITEPULSE_CLOCK_MONOTONIC;
 	subscribe(one, none);
 	ready("edges");
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	printf("before %lld\n", NS(time));
+	tell_ns("before", CLOCK_MONOTONIC);
 	for (int i = 0; i < 150; i++) {
 		subscribe(two, mono);
 		subscribe(two, (struct litepulse_subscribe) { 0 });
 	}
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	printf("after %lld\n", NS(time));
+	tell_ns("after", CLOCK_MONOTONIC);
 	while (read_events(two) > 0)
 		;
 }
 
 /* --- losses of the board, for both who read bytes --- */
-
-static int open_tty(unsigned int baud)
-{
-	int fd = open("/dev/ttyPULSE0", O_RDWR | O_NOCTTY | O_NONBLOCK);
-	struct termios2 settings;
-
-	if (fd < 0 || ioctl(fd, TCGETS2, &settings))
-		die("tty");
-	settings.c_cflag = (settings.c_cflag & ~CBAUD) | BOTHER;
-	settings.c_ospeed = settings.c_ispeed = baud;
-	if (ioctl(fd, TCSETS2, &settings))
-		die("settings");
-	return fd;
-}
 
 /*
  * All that can be read, in few lines: events of which each comes STEP ticks and one number after the one before and has the next byte.
@@ -381,12 +358,11 @@ static void tell_runs(int fd)
 {
 	static struct litepulse_event events[256];
 	struct litepulse_event first, last;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 	unsigned long long run = 0, step = 0;
 
 #define TELL_RUN() printf("run %u %u %llu %llu %u %u %llu %llu %llu\n", first.kind, first.source, (unsigned long long)first.tick, \
 			  (unsigned long long)first.seq, first.data, first.flags, (unsigned long long)first.count, run, step)
-	while (poll(&p, 1, 0) > 0) {
+	while (readable(fd, 0) > 0) {
 		ssize_t size = read(fd, events, sizeof(events));
 
 		if (size < 0)
@@ -431,7 +407,7 @@ static void tell_bytes(int fd)
 static void case_lost_bytes(void)
 {
 	struct serial_icounter_struct count;
-	int fd = open_device(0), tty = open_tty(12500000);
+	int fd = open_device(0), tty = open_raw(TTY, O_NONBLOCK, 12500000, 0);
 
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = BYTES, .clock = LITEPULSE_CLOCK_NONE, .fifo = 8192 });
 	ready("flood");
@@ -449,17 +425,14 @@ static void case_tai(void)
 {
 	struct timex change = { .modes = ADJ_TAI, .constant = 37 };
 	int real = open_device(0), tai = open_device(0);
-	struct timespec time;
 
 	tell("offset", adjtimex(&change));
 	subscribe(real, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .clock = LITEPULSE_CLOCK_REALTIME });
 	subscribe(tai, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .clock = LITEPULSE_CLOCK_TAI });
-	clock_gettime(CLOCK_TAI, &time);
-	printf("before %lld\n", NS(time));
+	tell_ns("before", CLOCK_TAI);
 	ready("edges");
 	read_all(tai, 10);
-	clock_gettime(CLOCK_TAI, &time);
-	printf("after %lld\n", NS(time));
+	tell_ns("after", CLOCK_TAI);
 	read_all(real, 0);
 }
 
@@ -495,8 +468,7 @@ static void case_unaligned(void)
 	struct litepulse_claim claim = { .fd = 0 };
 	struct litepulse_keep keep = { .flags = LITEPULSE_CLAIM_KEEP };
 	struct litepulse_profile profile = { .index = 1, .data_bits = 8, .baud = 115200 };
-	struct litepulse_train train = { .period = 50000, .den = 1, .width = 300, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1,
-					 .flags = LITEPULSE_TRAIN_ASAP };
+	struct litepulse_train train = PULSES(.period = 50000, .den = 1, .width = 300, .profile = 1);
 	struct litepulse_train_adjust adjust = { .period = 60000, .den = 1 };
 	struct litepulse_train_stop stop = { 0 };
 	struct litepulse_responder off = { 0 };
@@ -545,9 +517,19 @@ static void case_unaligned(void)
 
 /* --- the claim --- */
 
+/* What is named besides is so instead. */
+#define FRAME(tick_, tag_, byte, ...) \
+	((struct litepulse_launch){ .tick = (tick_), .tag = (tag_), .data = (byte), .profile = 1, \
+				    .kind = LITEPULSE_LAUNCH_FRAME, __VA_ARGS__ })
+
 static struct litepulse_launch frame(uint64_t tick, int tag, int byte)
 {
-	return (struct litepulse_launch) { .tick = tick, .tag = tag, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = byte };
+	return FRAME(tick, tag, byte);
+}
+
+static void tell_launch(const char *label, int claim, struct litepulse_launch launch)
+{
+	tell(label, write(claim, &launch, sizeof(launch)));
 }
 
 static void case_launch(void)
@@ -570,28 +552,17 @@ static void case_launch(void)
 	launches[0] = frame(now(fd) + 1000000, 4, 1);
 	launches[1] = frame(launches[0].tick - 1, 5, 1);
 	tell("short", write(claim, launches, 2 * sizeof(launches[0])));
-	tell("decreasing", write(claim, &launches[1], sizeof(launches[0])));
+	tell_launch("decreasing", claim, launches[1]);
 	tell("flush", ioctl(claim, LITEPULSE_IOC_FLUSH));
-	launches[0] = frame(now(fd) - 1, 6, 1);
-	tell("past", write(claim, launches, sizeof(launches[0])));
-	launches[0] = frame(now(fd) + 10, 7, 1);
-	tell("late", write(claim, launches, sizeof(launches[0])));
-	launches[0] = frame(now(fd) + 100000, 8, 1);
-	launches[0].reserved[3] = 1;
-	tell("reserved", write(claim, launches, sizeof(launches[0])));
-	launches[0] = frame(now(fd) + 100000, 8, 1);
-	launches[0].kind = 3;
-	tell("kind", write(claim, launches, sizeof(launches[0])));
-	launches[0] = frame(now(fd) + 100000, 8, 1);
-	launches[0].width = 1;
-	tell("width", write(claim, launches, sizeof(launches[0])));
-	launches[0] = frame(now(fd) + 100000, 8, 1);
-	launches[0].profile = 4;
-	tell("profile", write(claim, launches, sizeof(launches[0])));
+	tell_launch("past", claim, frame(now(fd) - 1, 6, 1));
+	tell_launch("late", claim, frame(now(fd) + 10, 7, 1));
+	tell_launch("reserved", claim, FRAME(now(fd) + 100000, 8, 1, .reserved[3] = 1));
+	tell_launch("kind", claim, FRAME(now(fd) + 100000, 8, 1, .kind = 3));
+	tell_launch("width", claim, FRAME(now(fd) + 100000, 8, 1, .width = 1));
+	tell_launch("profile", claim, FRAME(now(fd) + 100000, 8, 1, .profile = 4));
 	tell("size", write(claim, launches, 31));
-	launches[0] = frame(now(fd) + 100000, 9, 1);
-	launches[0].profile = 3;	/* was never set */
-	tell("unset", write(claim, launches, sizeof(launches[0])));
+	/* A profile that was never set. */
+	tell_launch("unset", claim, FRAME(now(fd) + 100000, 9, 1, .profile = 3));
 	read_all(claim, 30);
 	tell("close", close(claim));
 	tell("third", ioctl(other, LITEPULSE_IOC_CLAIM, &second));
@@ -602,7 +573,6 @@ static void case_full(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, O_NONBLOCK);
 	static struct litepulse_launch launches[100];
-	struct pollfd p = { .fd = claim, .events = POLLOUT };
 	uint64_t start;
 	ssize_t size;
 	int i;
@@ -616,7 +586,7 @@ static void case_full(void)
 							  .width = 100 + i };
 	size = tell("write", write(claim, launches, sizeof(launches)));
 	tell("again", write(claim, (char *)launches + size, sizeof(launches) - size));
-	printf("polled %d\n", poll(&p, 1, 0));
+	printf("polled %d\n", polled(claim, POLLOUT, 0));
 	fcntl(claim, F_SETFL, fcntl(claim, F_GETFL) & ~O_NONBLOCK);
 	tell("blocking", write(claim, (char *)launches + size, sizeof(launches) - size));
 	printf("waited-until %llu\n", (unsigned long long)now(fd));
@@ -661,11 +631,6 @@ static void case_pollout(void)
 	tell("more", write(claim, &launches[64], sizeof(launches[64])));
 }
 
-static void on_alarm(int number)
-{
-	(void)number;
-}
-
 /* write() of launches, with signals again and again: one may come before it waits. */
 static ssize_t write_until_signal(int claim, const struct litepulse_launch *launches, int count)
 {
@@ -683,7 +648,7 @@ static ssize_t write_until_signal(int claim, const struct litepulse_launch *laun
 /* A signal comes while write() waits for room: nothing was taken, or something. */
 static void case_interrupted(void)
 {
-	struct sigaction action = { .sa_handler = on_alarm };
+	struct sigaction action = { .sa_handler = ignore_signal };
 	static struct litepulse_launch launches[100];
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
 
@@ -773,8 +738,13 @@ static void case_pulses_up(void)
 static struct litepulse_train train_58(unsigned int count)
 {
 	/* 58 Hz of a 50 MHz clock, a thousand times as fast: 25000/29 ticks. */
-	return (struct litepulse_train) { .period = 862, .num = 2, .den = 29, .count = count, .width = 100, .kind = LITEPULSE_LAUNCH_PULSE,
-					  .profile = 1, .flags = LITEPULSE_TRAIN_ASAP };
+	return PULSES(.period = 862, .num = 2, .den = 29, .count = count, .width = 100, .profile = 1);
+}
+
+/* A pulse every millisecond of a 50 MHz clock, without an end. */
+static struct litepulse_train every_ms(void)
+{
+	return PULSES(.period = 50000, .num = 2, .den = 29, .width = 100, .profile = 1);
 }
 
 static void case_train(void)
@@ -783,9 +753,8 @@ static void case_train(void)
 	struct litepulse_train train = train_58(40);
 	struct litepulse_train_adjust adjust = { .period = 1000, .den = 1, .at_pulse = 20, .step = 77 };
 	struct litepulse_train_stop stop = { 0 };
-	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .flags = LITEPULSE_RESPONDER_RISE, .delay = 300,
-		.width = 50, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 3 };
-	struct litepulse_status status;
+	struct litepulse_responder responder = PULSE_ANSWER(
+		.flags = LITEPULSE_RESPONDER_RISE, .delay = 300, .width = 50, .profile = 3);
 
 	set_profile(claim, 1, 9600);
 	train.flags = 0;
@@ -814,9 +783,7 @@ static void case_train(void)
 	train.reserved2 = 0;
 	tell("forever", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
 	sleep_ms(60);
-	if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
-		die("status");
-	printf("running %u\n", status.flags & LITEPULSE_STATUS_TRAIN);
+	printf("running %u\n", train_runs(fd));
 	tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
 	printf("pulses %u\n", stop.pulses);
 	read_all(claim, 30);
@@ -831,11 +798,9 @@ static void case_train(void)
 
 static void tell_running(int fd, const char *when)
 {
-	struct litepulse_status status;
+	unsigned int runs = train_runs(fd);
 
-	if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
-		die("status");
-	printf("running %s %u %llu\n", when, status.flags & LITEPULSE_STATUS_TRAIN, (unsigned long long)now(fd));
+	printf("running %s %u %llu\n", when, runs, (unsigned long long)now(fd));
 }
 
 /* A child holds the claim and runs a train; SIGKILL ends both, unless KEEP was set. */
@@ -844,18 +809,15 @@ static void case_kill(void)
 	int fd = open_device(0);
 
 	for (int keep = 0; keep < 2; keep++) {
-		struct litepulse_train train = train_58(0);
-		struct litepulse_train_stop stop = { 0 };
+			struct litepulse_train_stop stop = { 0 };
 		pid_t child = fork();
 		int claim;
 
-		train.period = 50000;
 		if (!child) {
 			claim = claim_device(open_device(0), keep ? LITEPULSE_CLAIM_KEEP : 0, 0);
 			set_profile(claim, 1, 9600);
 			fflush(stdout);
-			if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
-				die("train");
+			start_train(claim, every_ms());
 			for (;;)
 				pause();
 		}
@@ -879,12 +841,9 @@ static void case_failed_claim(void)
 	struct litepulse_claim *wish = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
 	struct litepulse_train_stop stop = { 0 };
-	struct litepulse_train train = train_58(0);
 
 	set_profile(claim, 1, 9600);
-	train.period = 50000;
-	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
-		die("train");
+	start_train(claim, every_ms());
 	close(claim);
 	tell_running(fd, "kept");
 	tell("read-only", ioctl(fd, LITEPULSE_IOC_CLAIM, wish));
@@ -895,17 +854,20 @@ static void case_failed_claim(void)
 	printf("pulses %u\n", stop.pulses);
 }
 
+/* To each rise of input 1; what is named is so instead. */
+#define RISE_ANSWER(...) \
+	PULSE_ANSWER(.channel = 1, .flags = LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_REARM, \
+		     .delay = 300, .width = 50, .profile = 1, __VA_ARGS__)
+
 /* A claim is closed with launches in the queue and the responder armed; then another one, which is to keep them. */
 static void case_close(void)
 {
-	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE,
-		.delay = 300, .width = 50, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	struct litepulse_responder responder = RISE_ANSWER(.flags = LITEPULSE_RESPONDER_RISE);
 	int fd = open_device(0);
 
 	for (int keep = 0; keep < 2; keep++) {
 		int claim = claim_device(fd, keep ? LITEPULSE_CLAIM_KEEP : 0, 0);
 		struct litepulse_launch launches[2];
-		struct litepulse_status status;
 
 		set_profile(claim, 1, 9600);
 		tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
@@ -914,9 +876,7 @@ static void case_close(void)
 		printf("launches %llu %llu\n", (unsigned long long)launches[0].tick, (unsigned long long)launches[1].tick);
 		tell("write", write(claim, launches, sizeof(launches)));
 		tell("close", close(claim));
-		if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
-			die("status");
-		printf("left %u\n", status.flags);
+		printf("left %u\n", status_of(fd).flags);
 		ready(keep ? "kept" : "ended");
 		sleep_ms(30);
 	}
@@ -925,8 +885,8 @@ static void case_close(void)
 /* What it leaves goes on under line profile 1, for programs that come later. */
 static void case_keep_responder(void)
 {
-	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
-		LITEPULSE_RESPONDER_REARM, .delay = 300, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = 0x5a };
+	struct litepulse_responder responder = RISE_ANSWER(.kind = LITEPULSE_LAUNCH_FRAME, .width = 0,
+							   .data = 0x5a);
 	int claim = claim_device(open_device(0), LITEPULSE_CLAIM_KEEP, 0);
 
 	set_profile(claim, 1, 115200);
@@ -937,8 +897,7 @@ static void case_keep_responder(void)
 static void case_responder(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
-	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
-		LITEPULSE_RESPONDER_REARM, .delay = 300, .width = 50, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	struct litepulse_responder responder = RISE_ANSWER();
 
 	set_profile(claim, 1, 9600);
 	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
@@ -982,10 +941,8 @@ static void case_answer_bytes(void)
 static void case_missed(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
-	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
-		LITEPULSE_RESPONDER_REARM, .delay = 1, .width = 50, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	struct litepulse_responder responder = RISE_ANSWER(.delay = 1);
 	static const char *const steps[] = { "late", "busy", "holdoff", "once" };
-	struct litepulse_status status;
 
 	set_profile(claim, 1, 115200);
 	for (int i = 0; i < 4; i++) {
@@ -1002,19 +959,17 @@ static void case_missed(void)
 		tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
 		ready(steps[i]);
 		read_all(claim, 10);
-		if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
-			die("status");
-		printf("armed %d\n", !!(status.flags & LITEPULSE_STATUS_RESPONDER));
+		printf("armed %d\n", !!(status_of(fd).flags & LITEPULSE_STATUS_RESPONDER));
 	}
 }
 
 /* While it is armed, the tty's byte waits. */
 static void case_exclusive(void)
 {
-	int fd = open_device(0), claim = claim_device(fd, 0, 0), tty = open_tty(115200);
-	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
-		LITEPULSE_RESPONDER_REARM | LITEPULSE_RESPONDER_EXCLUSIVE, .delay = 300, .width = 50, .kind = LITEPULSE_LAUNCH_PULSE,
-		.profile = 1 };
+	int fd = open_device(0), claim = claim_device(fd, 0, 0), tty = open_raw(TTY, O_NONBLOCK, 115200, 0);
+	struct litepulse_responder responder = RISE_ANSWER(
+		.flags = LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_REARM |
+			 LITEPULSE_RESPONDER_EXCLUSIVE);
 
 	set_profile(claim, 1, 115200);
 	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
@@ -1030,8 +985,9 @@ static void case_exclusive(void)
 static void case_own(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
-	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 4, .flags = LITEPULSE_RESPONDER_FALL |
-		LITEPULSE_RESPONDER_IGNORE_OWN, .delay = 5000, .width = 40, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	struct litepulse_responder responder = RISE_ANSWER(
+		.flags = LITEPULSE_RESPONDER_FALL | LITEPULSE_RESPONDER_IGNORE_OWN, .channel = 4,
+		.delay = 5000, .width = 40);
 	struct litepulse_launch launch;
 
 	set_profile(claim, 1, 115200);
@@ -1045,7 +1001,7 @@ static void case_own(void)
 	}
 }
 
-static void write_file(const char *path, const char *text)
+static void tell_write(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
 
@@ -1056,18 +1012,17 @@ static void write_file(const char *path, const char *text)
 }
 
 /* Unbound while a reader sleeps and a train runs; then bound again. */
-static void case_unbind(const char *name)
+static void case_unbind(char **words)
 {
+	const char *name = words[0];
 	int fd = open_device(0), queued = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
-	struct litepulse_train train = train_58(0);
 	struct pollfd p = { .fd = queued, .events = POLLIN };
+	struct litepulse_info info;
 	pid_t child;
 
 	subscribe(queued, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1 });
 	set_profile(claim, 1, 9600);
-	train.period = 50000;
-	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
-		die("train");
+	start_train(claim, every_ms());
 	ready("edge");
 	sleep_ms(10);
 	fflush(stdout);
@@ -1082,17 +1037,17 @@ static void case_unbind(const char *name)
 	}
 	sleep_ms(20);
 	printf("unbinding %llu\n", (unsigned long long)now(fd));
-	write_file("/sys/bus/platform/drivers/litepulse/unbind", name);
+	tell_write("/sys/bus/platform/drivers/litepulse/unbind", name);
 	waitpid(child, NULL, 0);
 	printf("queued %d ", poll(&p, 1, 0));
 	printf("%d\n", p.revents & (POLLHUP | POLLERR));
 	read_events(queued);
 	read_events(queued);
-	tell("info", ioctl(fd, LITEPULSE_IOC_INFO, &train));
-	tell("launch", write(claim, &train, 32));
+	tell("info", ioctl(fd, LITEPULSE_IOC_INFO, &info));
+	tell("launch", try_launch(claim, (struct litepulse_launch){ .profile = 1 }));
 	tell("close", close(claim));
 	tell("reopen", open(DEVICE, O_RDWR));
-	write_file("/sys/bus/platform/drivers/litepulse/bind", name);
+	tell_write("/sys/bus/platform/drivers/litepulse/bind", name);
 	/* The name goes on with the files that are still open. */
 	close(queued);
 	close(fd);
@@ -1102,14 +1057,11 @@ static void case_unbind(const char *name)
 static void case_restart(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
-	struct litepulse_train train = train_58(0);
 	struct litepulse_train_stop stop = { 0 };
 
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1 });
 	set_profile(claim, 1, 9600);
-	train.period = 50000;
-	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
-		die("train");
+	start_train(claim, every_ms());
 	ready("reset");
 	sleep_ms(20);
 	tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
@@ -1119,7 +1071,7 @@ static void case_restart(void)
 	close(claim);
 	claim = claim_device(fd, 0, 0);
 	set_profile(claim, 1, 9600);
-	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	tell("start", try_train(claim, every_ms()));
 	ready("edge");
 	read_all(fd, 30);
 	tell_stats(fd);
@@ -1129,22 +1081,19 @@ static void case_restart(void)
 static void case_suspend(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
-	struct litepulse_train train = train_58(0);
 
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1 });
 	set_profile(claim, 1, 9600);
-	train.period = 50000;
-	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
-		die("train");
+	start_train(claim, every_ms());
 	sleep_ms(5);
-	write_file("/sys/power/pm_test", "devices");
+	tell_write("/sys/power/pm_test", "devices");
 	printf("suspending %llu\n", (unsigned long long)now(fd));
-	write_file("/sys/power/state", "freeze");
+	tell_write("/sys/power/state", "freeze");
 	printf("resumed %llu\n", (unsigned long long)now(fd));
-	tell("stale", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	tell("stale", try_train(claim, every_ms()));
 	close(claim);
 	claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
-	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	tell("start", try_train(claim, every_ms()));
 	ready("edge");
 	read_all(fd, 30);
 }
@@ -1156,12 +1105,12 @@ static void case_suspend_launches(void)
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
 
 	set_profile(claim, 1, 9600);
-	write_file("/sys/power/pm_test", "devices");
-	write_file("/sys/power/state", "freeze");
+	tell_write("/sys/power/pm_test", "devices");
+	tell_write("/sys/power/state", "freeze");
 	for (int n = 0; n < 3; n++)
 		launches[n] = (struct litepulse_launch) { .tick = now(fd) + (1ull << 40), .profile = 1, .tag = n + 1 };
 	tell("idle", write(claim, launches, sizeof(launches)));
-	write_file("/sys/power/state", "freeze");
+	tell_write("/sys/power/state", "freeze");
 	read_events(claim);
 	tell("stale", write(claim, launches, sizeof(launches)));
 	tell("flush", ioctl(claim, LITEPULSE_IOC_FLUSH));
@@ -1181,22 +1130,19 @@ static long remove_module(const char *label)
 static void case_module(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0), tty, module;
-	struct litepulse_train train = train_58(0);
 
 	set_profile(claim, 1, 9600);
-	train.period = 50000;
-	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
-		die("train");
+	start_train(claim, every_ms());
 	remove_module("both");
 	close(fd);
 	remove_module("claim");
 	close(claim);
-	tty = open_tty(9600);
+	tty = open_raw(TTY, O_NONBLOCK, 9600, 0);
 	remove_module("tty");
 	close(tty);
 	sleep_ms(5);
 	remove_module("none");
-	printf("there %d %d\n", !access(DEVICE, F_OK), !access("/dev/ttyPULSE0", F_OK));
+	printf("there %d %d\n", !access(DEVICE, F_OK), !access(TTY, F_OK));
 	module = open("litepulse.ko", O_RDONLY | O_CLOEXEC);
 	tell("insert", syscall(SYS_finit_module, module, "", 0));
 	close(module);
@@ -1218,7 +1164,7 @@ static void case_from_now_on(void)
 	sleep_ms(8);
 	fresh = open_device(0);
 	subscribe(fresh, (struct litepulse_subscribe) { .kinds = BYTES });
-	tty = open_tty(9600);
+	tty = open_raw(TTY, O_NONBLOCK, 9600, 0);
 	ready("new");
 	read_all(fresh, 30);
 	size = read(tty, data, sizeof(data));
@@ -1230,38 +1176,27 @@ static void case_from_now_on(void)
 	read_all(slow, 10);
 }
 
+static const struct guest_case cases[] = {
+	{ "info", case_info }, { "edges", case_edges }, { "bytes", case_bytes },
+	{ "bad-input", case_bad_input }, { "filter", case_filter }, { "slow", case_slow },
+	{ "flood", case_flood }, { "watermark", case_watermark }, { "pieces", case_pieces },
+	{ "both-lose", case_both_lose }, { "full-restart", case_full_restart },
+	{ "left-behind", case_left_behind }, { "unaligned", case_unaligned },
+	{ "failed-claim", case_failed_claim }, { "close", case_close }, { "strain", case_strain },
+	{ "clock-changes", case_clock_changes }, { "launch", case_launch }, { "full", case_full },
+	{ "train", case_train }, { "kill", case_kill }, { "lost-bytes", case_lost_bytes },
+	{ "tai", case_tai }, { "refused", case_refused }, { "pollout", case_pollout },
+	{ "interrupted", case_interrupted }, { "stale-write", case_stale_write },
+	{ "den-and-invert", case_den_and_invert }, { "pulses-up", case_pulses_up },
+	{ "answer-bytes", case_answer_bytes }, { "missed", case_missed },
+	{ "exclusive", case_exclusive }, { "own", case_own }, { "module", case_module },
+	{ "from-now-on", case_from_now_on }, { "responder", case_responder },
+	{ "keep-responder", case_keep_responder }, { "restart", case_restart },
+	{ "suspend", case_suspend }, { "suspend-launches", case_suspend_launches },
+	{ "unbind", .with = case_unbind, .words = 1 }, { }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
-		{ "info", case_info }, { "edges", case_edges }, { "bytes", case_bytes }, { "bad-input", case_bad_input },
-		{ "filter", case_filter }, { "slow", case_slow }, { "flood", case_flood }, { "watermark", case_watermark },
-		{ "pieces", case_pieces }, { "both-lose", case_both_lose }, { "full-restart", case_full_restart },
-		{ "left-behind", case_left_behind }, { "unaligned", case_unaligned }, { "failed-claim", case_failed_claim },
-		{ "close", case_close }, { "strain", case_strain }, { "clock-changes", case_clock_changes },
-		{ "launch", case_launch }, { "full", case_full }, { "train", case_train }, { "kill", case_kill },
-		{ "lost-bytes", case_lost_bytes }, { "tai", case_tai }, { "refused", case_refused }, { "pollout", case_pollout },
-		{ "interrupted", case_interrupted }, { "stale-write", case_stale_write }, { "den-and-invert", case_den_and_invert },
-		{ "pulses-up", case_pulses_up },
-		{ "answer-bytes", case_answer_bytes }, { "missed", case_missed }, { "exclusive", case_exclusive }, { "own", case_own },
-		{ "module", case_module }, { "from-now-on", case_from_now_on },
-		{ "responder", case_responder }, { "keep-responder", case_keep_responder }, { "restart", case_restart }, { "suspend", case_suspend },
-		{ "suspend-launches", case_suspend_launches },
-	};
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 3 && !strcmp(argv[1], "unbind")) {
-		case_unbind(argv[2]);
-		return 0;
-	}
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (argc == 2 && !strcmp(argv[1], cases[i].name)) {
-			cases[i].run();
-			return 0;
-		}
-	}
-	fprintf(stderr, "usage: chardev CASE\n");
-	return 2;
+	return run_case(cases, argc, argv);
 }

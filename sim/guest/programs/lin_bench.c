@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * LIN slaves of several kinds, which answer the headers of 0x10 at 19200 baud: `lin_bench KIND ...` (sim/linux/lin_bench.py).
- *
- *	tty PATH LENGTH LOAD MS		a program that reads a serial port and writes its answer
- *	chardev BITS LENGTH LOAD MS	one that launches its answer so many bit times behind the header
- *	sllin PATH LENGTH LOAD MS
- *	lin0 LENGTH LOAD MS		LOAD may be `halted`, too: the machine is (litepulse_halt)
- *
- * The data are 1, 2, ... and the checksum is classic. LOAD: see load.h. Says `ready go` when all is set,
- * and ends MS later.
+ * LIN slaves of several kinds, which answer the headers of 0x10 at 19200 baud
+ * (sim/linux/lin_bench.py). The data are 1, 2, ... and the checksum is classic. LOAD: see load.h.
+ * Says `ready go` when all is set, and ends MS later.
  */
 #include "guest.h"
 #include "lin_device.h"
@@ -34,7 +28,7 @@ static int answer(const char *length, unsigned char bytes[9])
 static void case_tty(char **argv)
 {
 	unsigned char bytes[9], byte, before = 0;
-	int size = answer(argv[1], bytes), fd = open_tty(argv[0], "19200");
+	int size = answer(argv[1], bytes), fd = open_serial(argv[0], "19200");
 
 	load(argv[2]);
 	ready("go");
@@ -46,7 +40,6 @@ static void case_tty(char **argv)
 
 static void case_chardev(char **argv)
 {
-	struct litepulse_subscribe want = { .kinds = 1u << LITEPULSE_KIND_RX, .clock = LITEPULSE_CLOCK_NONE };
 	struct litepulse_profile profile = { .index = 1, .data_bits = 8, .baud = BAUD };
 	struct litepulse_launch launches[9] = { };
 	unsigned char bytes[9], before = 0;
@@ -55,14 +48,14 @@ static void case_chardev(char **argv)
 	struct litepulse_event event;
 
 	/* The tty's rate is that of the receiver. */
-	open_tty("/dev/ttyPULSE0", "19200");
+	open_serial("/dev/ttyPULSE0", "19200");
 	if (ioctl(claim, LITEPULSE_IOC_PROFILE, &profile))
 		die("profile");
-	subscribe(fd, want);
+	subscribe(fd, WANT(KIND(RX), NONE));
 	load(argv[2]);
 	ready("go");
 	give_up_after(strtol(argv[3], NULL, 10));
-	for (; read(fd, &event, sizeof(event)) == sizeof(event); before = event.data) {
+	for (; take_event(fd, &event); before = event.data) {
 		if (before != SYNC || event.data != PID)
 			continue;
 		for (int i = 0; i < size; i++)
@@ -88,7 +81,7 @@ static struct can_frame configuration(const char *length)
 
 static void case_sllin(char **argv)
 {
-	int fd = open_tty(argv[0], "19200"), number = N_SLLIN_SLAVE, can;
+	int fd = open_serial(argv[0], "19200"), number = N_SLLIN_SLAVE, can;
 	struct can_frame frame = configuration(argv[1]);
 
 	lin_name = "sllin0";
@@ -124,11 +117,18 @@ static void case_lin0(char **argv)
 	lin_set_up(0);
 }
 
+static const struct guest_case cases[] = {
+	{ "tty", .with = case_tty, .words = 4,
+	  .what = "PATH LENGTH LOAD MS: a program that reads a port and writes its answer" },
+	{ "chardev", .with = case_chardev, .words = 4,
+	  .what = "BITS LENGTH LOAD MS: launches it that many bit times behind the header" },
+	{ "sllin", .with = case_sllin, .words = 4, .what = "PATH LENGTH LOAD MS" },
+	{ "lin0", .with = case_lin0, .words = 3,
+	  .what = "LENGTH LOAD MS: LOAD may be `halted`, too: the machine is (litepulse_halt)" },
+	{ }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct load_case cases[] = {
-		{ "tty", case_tty, 4 }, { "chardev", case_chardev, 4 }, { "sllin", case_sllin, 4 }, { "lin0", case_lin0, 3 },
-	};
-
-	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	return run_loaded(cases, argc, argv);
 }

@@ -25,12 +25,9 @@ int main(void)
 	uint64_t start;
 
 	for (int k = 0; k < CORES; k++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "/dev/litepulse%d", k);
-		devices[k] = open(name, O_RDWR);
+		devices[k] = open_numbered("litepulse", k, O_RDWR);
 		if (devices[k] < 0)
-			die(name);
+			die("litepulse");
 	}
 	for (int k = 0; k < 5; k++)
 		tell_times();

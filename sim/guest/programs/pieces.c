@@ -8,9 +8,9 @@
 #include <grp.h>
 #include <linux/serial.h>
 #include <sys/stat.h>
-#include <termios.h>
 
 #include "guest.h"
+#include "tty.h"
 
 #define TTY	"ttyPULSE0"
 #define TRIGGER	"/sys/class/tty/" TTY "/rx_trig_bytes"
@@ -35,20 +35,10 @@ static void set_low_latency(int tty)
 		die("TIOCSSERIAL");
 }
 
-static void set_trigger(void)
-{
-	int fd = open(TRIGGER, O_WRONLY);
-
-	if (fd < 0 || write(fd, "1", 1) != 1)
-		die(TRIGGER);
-	close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	static struct { ssize_t size; uint64_t tick; } pieces[PIECES];
 	int device, tty, count = argc > 2 ? atoi(argv[2]) : 0, got = 0, read_calls = 0;
-	struct termios settings;
 	char bytes[512];
 
 	give_to_group(DEVICE);
@@ -58,21 +48,15 @@ int main(int argc, char **argv)
 		die("user");
 	device = open_device(0);
 	tty = open("/dev/" TTY, O_RDWR | O_NOCTTY);
-	if (tty < 0 || tcgetattr(tty, &settings))
+	if (tty < 0 || set_raw(tty, B9600))
 		die(TTY);
-	cfmakeraw(&settings);
-	cfsetspeed(&settings, B9600);
-	if (tcsetattr(tty, TCSANOW, &settings))
-		die("settings");
 	if (!strcmp(argv[1], "low_latency"))
 		set_low_latency(tty);
 	if (!strcmp(argv[1], "each"))
-		set_trigger();
+		write_file(TRIGGER, "1");
 	ready("go");
 	while (got < count && read_calls < PIECES) {
-		struct pollfd p = { .fd = tty, .events = POLLIN };
-
-		if (poll(&p, 1, 1000) < 1)
+		if (readable(tty, 1000) < 1)
 			die("silence");
 		pieces[read_calls].size = read(tty, bytes, sizeof(bytes));
 		pieces[read_calls].tick = now(device);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The PTP clock as a program sees it: `ptp CASE`, one case for each test of test_ptp.py. */
+/* The PTP clock as a program sees it: one case for each test of test_ptp.py. */
 #include <sys/timex.h>
 
 #include <linux/pps.h>
 #include <linux/ptp_clock.h>
 
+#include "cases.h"
 #include "guest.h"
 
 #define CLOCK		"/dev/ptp0"
-#define NS		1000000000LL
 #define PPM		(1L << 16)
 
 static int open_clock(void)
@@ -99,11 +99,7 @@ static long set_perout(int clock, const char *label, struct ptp_perout_request r
 
 static void read_clock(int clock, const char *label)
 {
-	struct timespec t;
-
-	if (clock_gettime(CLOCK_OF(clock), &t))
-		die("clock_gettime");
-	printf("clock %s %lld\n", label, (long long)t.tv_sec * NS + t.tv_nsec);
+	printf("clock %s %lld\n", label, ns_of(CLOCK_OF(clock)));
 }
 
 /* Output while the clock is tuned and stepped. */
@@ -158,17 +154,16 @@ static void case_eighth(void)
 static void case_phase(void)
 {
 	int clock = open_clock(), fd = open_events();
-	struct timespec t;
+	long long start;
 
 	ready("go");
 	set_perout(clock, "phase", perout(400000, 0, 2500, PTP_PEROUT_PHASE));
 	sleep_ms(6);
 	mark(fd, "phase");
-	clock_gettime(CLOCK_OF(clock), &t);
 	/* Far enough that the clock's change, up to 20 ms later in the hardware, comes before. */
-	t.tv_nsec += 60 * 1000000;
-	printf("start %lld\n", (long long)t.tv_sec * NS + t.tv_nsec);
-	set_perout(clock, "start", perout(500000, 0, (long long)t.tv_sec * NS + t.tv_nsec, 0));
+	start = ns_of(CLOCK_OF(clock)) + 60 * 1000000;
+	printf("start %lld\n", start);
+	set_perout(clock, "start", perout(500000, 0, start, 0));
 	mark(fd, "start");
 	sleep_ms(5);
 	/* Before its first pulse: it starts by the new time. */
@@ -182,11 +177,10 @@ static void case_clock(void)
 {
 	int clock = open_clock(), fd = open_events();
 	struct ptp_sys_offset_extended offsets = { .n_samples = 5 };
-	struct timespec real, mono[2];
+	long long mono, real = ns_of(CLOCK_REALTIME);
 
-	clock_gettime(CLOCK_REALTIME, &real);
 	read_clock(clock, "first");
-	printf("real %lld\n", (long long)real.tv_sec * NS + real.tv_nsec);
+	printf("real %lld\n", real);
 	ready("go");
 	sleep_ms(4);
 	mark(fd, "set");
@@ -202,11 +196,10 @@ static void case_clock(void)
 	adjust(clock, "back", (struct timex) { .modes = ADJ_SETOFFSET | ADJ_NANO, .time = { -1, 400000000 } });
 	mark(fd, "is_back");
 	sleep_ms(3);
-	clock_gettime(CLOCK_MONOTONIC, &mono[0]);
+	mono = ns_of(CLOCK_MONOTONIC);
 	read_clock(clock, "before");
 	read_clock(clock, "after");
-	clock_gettime(CLOCK_MONOTONIC, &mono[1]);
-	printf("mono %lld\n", (mono[1].tv_sec - mono[0].tv_sec) * NS + mono[1].tv_nsec - mono[0].tv_nsec);
+	printf("mono %lld\n", ns_of(CLOCK_MONOTONIC) - mono);
 	if (tell("offsets", ioctl(clock, PTP_SYS_OFFSET_EXTENDED, &offsets)) == 0) {
 		for (int i = 0; i < 5; i++)
 			printf("offset %lld %lld %lld\n", offsets.ts[i][0].sec * NS + offsets.ts[i][0].nsec,
@@ -284,9 +277,7 @@ static void case_refused(void)
 	const unsigned int duty = PTP_PEROUT_DUTY_CYCLE;
 	struct ptp_perout_request other = perout(1000000, 0, 0, 0);
 	struct litepulse_claim claim = { };
-	struct litepulse_train train = {
-		.flags = LITEPULSE_TRAIN_ASAP, .period = 25000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1, .width = 500,
-	};
+	struct litepulse_train train = PULSES(.period = 25000, .den = 1, .profile = 1, .width = 500);
 	struct litepulse_train_stop stop = { };
 	int clock = open_clock(), fd = open_device(O_NONBLOCK), mine;
 
@@ -353,12 +344,8 @@ static void case_close(void)
 /* Waits until the clock is in the first millisecond after a multiple of the period, shifted by @phase. */
 static void await_phase(int clock, long long period, long long phase)
 {
-	struct timespec t;
-
-	do {
-		if (clock_gettime(CLOCK_OF(clock), &t))
-			die("clock_gettime");
-	} while ((t.tv_sec * NS + t.tv_nsec + period - phase) % period >= 1000000);
+	while ((ns_of(CLOCK_OF(clock)) + period - phase) % period >= 1000000)
+		;
 }
 
 /* Ended while a pulse is on the line, then while none is; a byte of the tty was written meanwhile. */
@@ -388,22 +375,23 @@ static void case_end(void)
 static void case_restart(void)
 {
 	int clock = open_clock(), fd = open_events();
-	struct timespec mono, t;
+	struct timespec t;
+	long long mono;
 
 	tell("set", clock_settime(CLOCK_OF(clock), &(struct timespec) { 1000, 0 }));
 	set_perout(clock, "perout", perout(1000000, 0, 0, 0));
 	sleep_ms(5);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
+	mono = ns_of(CLOCK_MONOTONIC);
 	read_clock(clock, "before");
-	printf("mono %lld\n", mono.tv_sec * NS + mono.tv_nsec);
+	printf("mono %lld\n", mono);
 	ready("go");
 	sleep_ms(5);
 	/* The first to read the clock notices. */
 	while (tell("reading", clock_gettime(CLOCK_OF(clock), &t)) < 0)
 		sleep_ms(1);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
+	mono = ns_of(CLOCK_MONOTONIC);
 	read_clock(clock, "after");
-	printf("mono %lld\n", mono.tv_sec * NS + mono.tv_nsec);
+	printf("mono %lld\n", mono);
 	sleep_ms(10);
 	set_perout(clock, "off", (struct ptp_perout_request) { });
 	tell_events(fd);
@@ -456,24 +444,14 @@ static void case_pps(void)
 	}
 }
 
+static const struct guest_case cases[] = {
+	{ "clock", case_clock }, { "output", case_output }, { "eighth", case_eighth },
+	{ "phase", case_phase }, { "stamps", case_stamps }, { "flood", case_flood },
+	{ "refused", case_refused }, { "close", case_close }, { "end", case_end },
+	{ "restart", case_restart }, { "pins", case_pins }, { "pps", case_pps }, { }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
-		{ "clock", case_clock }, { "output", case_output }, { "eighth", case_eighth }, { "phase", case_phase }, { "stamps", case_stamps },
-		{ "flood", case_flood }, { "refused", case_refused }, { "close", case_close }, { "end", case_end }, { "restart", case_restart },
-		{ "pins", case_pins }, { "pps", case_pps },
-	};
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
-		if (!strcmp(argv[1], cases[i].name)) {
-			cases[i].run();
-			return 0;
-		}
-	}
-	printf("no such case\n");
-	return 2;
+	return run_case(cases, argc, argv);
 }

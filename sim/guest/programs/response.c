@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What answers an edge of input 0, or a byte, with one at tx: `response CASE ...` (lab/experiments/p5_response.py).
+ * What answers an edge of input 0, or a byte, with one at tx (lab/experiments/p5_response.py).
  *
- *	tty PATH BAUD LOAD COUNT MS	a program that writes each byte that it reads
- *	chardev DELAY LOAD COUNT MS	one that reads edges and launches an answer to each at once; with DELAY not 0 the
- *					responder answers, too
- *	kernel LOAD COUNT MS		litepulse_echo, which is loaded
- *	reset MS			the same, while the PTP clock is read: so the driver notices a reset at once
- *	responder DELAY LOAD COUNT MS	the responder; LOAD may be `halted`, too: the machine is (litepulse_halt)
- *
- * COUNT: stimuli. LOAD: see load.h. Says `ready go` when all is set, and ends when it has seen all, or MS later; where the program itself
- * does not answer, it just waits. The answer is a pulse: of the responder 20 ticks long, of all others 40.
+ * COUNT: stimuli. LOAD: see load.h. Says `ready go` when all is set, and ends when it has seen all,
+ * or MS later; where the program itself does not answer, it just waits. The answer is a pulse: of
+ * the responder 20 ticks long, of all others 40.
  *
  *	lead TICKS	from asking for the time to the launch
  *	from TICK	when all was set
@@ -35,23 +29,18 @@
 /* Where the driver's claim reads its outcomes: one for each launch and each response. */
 static int claim_with_room(int fd)
 {
-	struct litepulse_claim claim = { .fd_flags = O_NONBLOCK, .fifo = 16384 };
+	int claim = try_claim(fd, (struct litepulse_claim){ .fd_flags = O_NONBLOCK, .fifo = 16384 });
 
-	if (ioctl(fd, LITEPULSE_IOC_CLAIM, &claim))
+	if (claim < 0)
 		die("claim");
-	return claim.fd;
+	return claim;
 }
 
 static void arm(int claim, const char *delay)
 {
-	struct litepulse_responder responder = {
-		.trigger = LITEPULSE_TRIGGER_EDGE,
-		.flags = LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_REARM,
-		.delay = strtoul(delay, NULL, 10),
-		.width = RESPONDER_WIDTH,
-		.kind = LITEPULSE_LAUNCH_PULSE,
-		.profile = 1,
-	};
+	struct litepulse_responder responder = PULSE_ANSWER(
+		.flags = LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_REARM, .profile = 1,
+		.delay = strtoul(delay, NULL, 10), .width = RESPONDER_WIDTH);
 
 	if (ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder))
 		die("responder");
@@ -59,9 +48,10 @@ static void arm(int claim, const char *delay)
 
 static bool launch(int claim, uint64_t tick, uint16_t tag)
 {
-	struct litepulse_launch one = { .tick = tick, .width = WIDTH, .tag = tag, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	const struct litepulse_launch one = { .tick = tick, .width = WIDTH, .tag = tag,
+					      .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
 
-	if (write(claim, &one, sizeof(one)) == sizeof(one))
+	if (!try_launch(claim, one))
 		return true;
 	if (errno != ETIME)
 		die("launch");
@@ -72,11 +62,11 @@ static bool launch(int claim, uint64_t tick, uint16_t tag)
 static int refused(int claim, int launched, uint16_t tags[MOST])
 {
 	static struct litepulse_event events[256];
-	struct pollfd readable = { .fd = claim, .events = POLLIN };
 	int count = 0;
 
 	while (launched) {
-		ssize_t size = poll(&readable, 1, PATIENCE_MS) == 1 ? read(claim, events, sizeof(events)) : -1;
+		ssize_t size = readable(claim, PATIENCE_MS) == 1 ?
+			read(claim, events, sizeof(events)) : -1;
 
 		if (size < 0)
 			die("outcomes");
@@ -154,7 +144,7 @@ static void go(int fd, const char *what)
 static void case_tty(char **argv)
 {
 	long count = strtol(argv[3], NULL, 10), seen = 0;
-	int fd = open_tty(argv[0], argv[1]);
+	int fd = open_serial(argv[0], argv[1]);
 	char byte;
 
 	go(strstr(argv[0], "PULSE") ? open_device(0) : -1, argv[2]);
@@ -186,7 +176,7 @@ static void case_chardev(char **argv)
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_EDGE, .rise = 1, .clock = LITEPULSE_CLOCK_NONE });
 	go(fd, argv[1]);
 	give_up_at_last(strtol(argv[3], NULL, 10));
-	for (; seen < count && read(fd, &event, sizeof(event)) == sizeof(event); seen++) {
+	for (; seen < count && take_event(fd, &event); seen++) {
 		if (event.kind != LITEPULSE_KIND_EDGE)
 			die("an edge");
 		if (!launch(claim, now(fd) + lead, seen))
@@ -202,20 +192,13 @@ static void case_chardev(char **argv)
 static void tell_echo(void)
 {
 	char line[MOST * 6];
-	FILE *file;
 
-	file = fopen("/sys/module/litepulse_echo/parameters/seen", "r");
-	if (!file || !fgets(line, sizeof(line), file) || fclose(file))
+	if (read_line("/sys/module/litepulse_echo/parameters/seen", line, sizeof(line)))
 		die("seen");
 	tell_seen(strtol(line, NULL, 10));
-	file = fopen("/sys/module/litepulse_echo/parameters/refused", "r");
-	if (!file)
+	if (read_line("/sys/module/litepulse_echo/parameters/refused", line, sizeof(line)))
 		die("refused");
-	/* Nothing at all if none was. */
-	if (!fgets(line, sizeof(line), file))
-		line[0] = 0;
-	fclose(file);
-	for (char *number = strtok(line, ",\n"); number; number = strtok(NULL, ",\n"))
+	for (char *number = strtok(line, ","); number; number = strtok(NULL, ","))
 		printf("refused %s\n", number);
 }
 
@@ -254,12 +237,21 @@ static void case_responder(char **argv)
 		sleep_ms(strtol(argv[3], NULL, 10));
 }
 
+static const struct guest_case cases[] = {
+	{ "tty", .with = case_tty, .words = 5,
+	  .what = "PATH BAUD LOAD COUNT MS: a program that writes each byte that it reads" },
+	{ "chardev", .with = case_chardev, .words = 4,
+	  .what = "DELAY LOAD COUNT MS: launches; DELAY not 0: the responder answers, too" },
+	{ "kernel", .with = case_kernel, .words = 3,
+	  .what = "LOAD COUNT MS: litepulse_echo, which is loaded" },
+	{ "reset", .with = case_reset, .words = 1,
+	  .what = "MS: so, while the PTP clock is read: the driver notices a reset at once" },
+	{ "responder", .with = case_responder, .words = 4,
+	  .what = "DELAY LOAD COUNT MS: LOAD may be `halted`, too: the machine is (litepulse_halt)" },
+	{ }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct load_case cases[] = {
-		{ "tty", case_tty, 5 }, { "chardev", case_chardev, 4 }, { "kernel", case_kernel, 3 }, { "reset", case_reset, 1 },
-		{ "responder", case_responder, 4 },
-	};
-
-	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	return run_loaded(cases, argc, argv);
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The ring of a file of /dev/litepulse0: `ring CASE`, one case for each test of test_ring.py. */
-#include <sys/mman.h>
-
+/* The ring of a file of /dev/litepulse0: one case for each test of test_ring.py. */
+#include "cases.h"
 #include "guest.h"
 #include "ports.h"
 #include "ring.h"
 
-#define EDGES (1u << LITEPULSE_KIND_EDGE)
-#define BYTES (1u << LITEPULSE_KIND_RX)
+#define EDGES KIND(EDGE)
+#define BYTES KIND(RX)
 #define BOTH { .kinds = EDGES, .rise = 1, .fall = 1, .clock = LITEPULSE_CLOCK_NONE }
 
 static struct litepulse_ring_event taken[512];
@@ -16,7 +15,7 @@ static unsigned int count;
 /* At most so many of those that are in it. */
 static void take(struct ring *ring, unsigned int most)
 {
-	while (most-- && count < sizeof(taken) / sizeof(taken[0]) && ring_take(ring, &taken[count]))
+	while (most-- && count < ARRAY_SIZE(taken) && ring_take(ring, &taken[count]))
 		count++;
 }
 
@@ -64,7 +63,7 @@ static void case_refused(void)
 	struct ring ring;
 
 	tell_map("no-ring", fd, 8192, both, MAP_SHARED, 0);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct litepulse_ring copy = bad[i];
 
 		tell("bad", ioctl(fd, LITEPULSE_IOC_RING, &copy));
@@ -72,7 +71,7 @@ static void case_refused(void)
 	subscribe(busy, (struct litepulse_subscribe)BOTH);
 	tell("subscribed", ioctl(busy, LITEPULSE_IOC_RING, &wanted));
 	tell("of-a-claim", ioctl(claim, LITEPULSE_IOC_RING, &wanted));
-	ring_open(&ring, fd, 64);
+	ring_open(&ring, fd, 64, 0);
 	wanted = (struct litepulse_ring) { .events = 64 };
 	tell("again", ioctl(fd, LITEPULSE_IOC_RING, &wanted));
 	tell_map("short", fd, ring.length - 4096, both, MAP_SHARED, 0);
@@ -94,19 +93,17 @@ static void case_edges(void)
 {
 	int fd = open_device(0), other;
 	struct ring ring;
-	struct pollfd p = { .events = POLLIN };
 
-	ring_open(&ring, fd, 64);
+	ring_open(&ring, fd, 64, 0);
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 0x3, .fall = 0x1, .clock = LITEPULSE_CLOCK_NONE });
 	ready("alone");
-	p.fd = fd;
-	while (count < 200 && poll(&p, 1, 1000) == 1)
+	while (count < 200 && readable(fd, 1000) == 1)
 		take(&ring, -1u);
 	tell_taken();
 	other = open_device(0);
 	subscribe(other, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 0x3, .fall = 0x1 });
 	ready("both");
-	while (count < 40 && poll(&p, 1, 1000) == 1)
+	while (count < 40 && readable(fd, 1000) == 1)
 		take(&ring, -1u);
 	tell_taken();
 	read_all(other, 20);
@@ -119,7 +116,7 @@ static void case_full(void)
 	int fd = open_device(0);
 	struct ring ring;
 
-	ring_open(&ring, fd, 64);
+	ring_open(&ring, fd, 64, 0);
 	subscribe(fd, (struct litepulse_subscribe)BOTH);
 	ready("hundred");
 	sleep_ms(10);
@@ -144,7 +141,7 @@ static void case_flood(void)
 	int fd = open_device(0);
 	struct ring ring;
 
-	ring_open(&ring, fd, 4096);
+	ring_open(&ring, fd, 4096, 0);
 	subscribe(fd, (struct litepulse_subscribe)BOTH);
 	ready("flood");
 	sleep_ms(60);
@@ -155,18 +152,18 @@ static void case_flood(void)
 }
 
 /* Received bytes, once round and more; then more than it holds. Packed: as runs, which several bytes to an interrupt make. */
-static void tell_bytes(unsigned int flags, unsigned int watermark)
+static void case_bytes(void)
 {
+	const unsigned int flags = running->of, watermark = flags ? 16 : 1;
 	int fd = open_device(0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct ring ring;
 
-	close(open_tty("/dev/ttyPULSE0", "1000000"));
-	ring_open_as(&ring, fd, 64, flags);
+	close(open_serial("/dev/ttyPULSE0", "1000000"));
+	ring_open(&ring, fd, 64, flags);
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = BYTES, .clock = LITEPULSE_CLOCK_NONE, .watermark = watermark,
 		  .timeout_us = watermark > 1 ? 20000 : 0 });
 	ready("taken");
-	while (count < 70 && poll(&p, 1, 1000) == 1)
+	while (count < 70 && readable(fd, 1000) == 1)
 		take(&ring, -1u);
 	tell_taken();
 	ready("left");
@@ -175,16 +172,6 @@ static void tell_bytes(unsigned int flags, unsigned int watermark)
 	tell_poll("left", &ring, 0);
 	tell_all(&ring, -1u);
 	tell_stats(fd);
-}
-
-static void case_bytes(void)
-{
-	tell_bytes(0, 1);
-}
-
-static void case_runs(void)
-{
-	tell_bytes(LITEPULSE_RING_PACKED, 16);
 }
 
 /* Eight at a time, or when the oldest has waited: also what is left, and what came while an older one waited that was taken. */
@@ -196,7 +183,7 @@ static void case_watermark(void)
 
 	want.watermark = 8;
 	want.timeout_us = 5000;
-	ring_open(&ring, fd, 64);
+	ring_open(&ring, fd, 64, 0);
 	subscribe(fd, want);
 	ready("eight");
 	tell_poll("eight", &ring, 1000);
@@ -228,43 +215,32 @@ static void case_wrong_tail(void)
 	int fd = open_device(0);
 	struct ring ring;
 
-	ring_open(&ring, fd, 64);
+	ring_open(&ring, fd, 64, 0);
 	subscribe(fd, (struct litepulse_subscribe)BOTH);
 	for (int i = 0; i < 4; i++) {
 		uint32_t tail = ring.state->tail;
 
-		__atomic_store_n(&ring.state->tail, ring.state->head + wrong[i].ahead, __ATOMIC_RELEASE);
+		ring_free(&ring, ring.state->head + wrong[i].ahead);
 		/* What it says of itself is the program's to ruin, too. */
 		ring.state->head += 5;
 		memset(ring.events, 0xff, 64 * sizeof(ring.events[0]));
 		ready(wrong[i].name);
 		sleep_ms(5);
 		tell_poll("wrong", &ring, 0);
-		__atomic_store_n(&ring.state->tail, tail, __ATOMIC_RELEASE);
+		ring_free(&ring, tail);
 		tell_poll("right", &ring, 0);
 		tell_all(&ring, -1u);
 	}
 	tell_stats(fd);
 }
 
-int main(int words, char **argv)
-{
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
-		{ "refused", case_refused }, { "edges", case_edges }, { "full", case_full }, { "flood", case_flood },
-		{ "watermark", case_watermark }, { "wrong-tail", case_wrong_tail }, { "bytes", case_bytes },
-		{ "runs", case_runs },
-	};
+static const struct guest_case cases[] = {
+	{ "refused", case_refused }, { "edges", case_edges }, { "full", case_full },
+	{ "flood", case_flood }, { "watermark", case_watermark }, { "wrong-tail", case_wrong_tail },
+	{ "bytes", case_bytes }, { "runs", case_bytes, .of = LITEPULSE_RING_PACKED }, { }
+};
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (words == 2 && !strcmp(argv[1], cases[i].name)) {
-			cases[i].run();
-			return 0;
-		}
-	}
-	fprintf(stderr, "usage: ring CASE\n");
-	return 2;
+int main(int argc, char **argv)
+{
+	return run_case(cases, argc, argv);
 }

@@ -1,41 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a board on a cable carries, and what it costs the PC: `cable_bench CASE ...`, one case for each kind of figure of
- * sim/pc/cable_bench.py.
- *
- *	spin				a loop, and system calls: how fast this CPU is
- *	idle MS				lets so much time pass
- *	events GAP COUNT		so many edges on aux0, one every so many ticks, by a train of frames
- *	wake COUNT TRAIN		so many launches, each waited for with poll(); TRAIN: ticks between events of others, 0: none
- *	send TTY BAUD BYTES		writes so many, until the last has left
- *	receive TTY BAUD BYTES		reads so many; `go` before
- *	loop TTY BAUD BYTES		both at once, over a wire
- *
- * Each but the first tells `took`: ns that passed, ns of these the CPU was not idle, ns that the driver's thread ran,
- * requests of the driver that were answered, and those that had to be repeated, ns that the board
- * got ahead of the clock here, its own ns.
+ * What a board on a cable carries, and what it costs the PC: one case for each kind of figure of
+ * sim/pc/cable_bench.py. Each but the first tells `took`: ns that passed, ns of these the CPU was
+ * not idle, ns that the driver's thread ran, requests of the driver that were answered, and those
+ * that had to be repeated, ns that the board got ahead of the clock here, its own ns.
  */
 #include <dirent.h>
 #include <glob.h>
 #include <stdbool.h>
 
+#include "cases.h"
 #include "guest.h"
-#include "termios2.h"
+#include "ports.h"
 
-#define NS	1000000000LL
 #define SILENCE_MS	1000	/* after which no more events come, when the board's time is past the last one */
 #define OUTCOME_MS	2000	/* after which none of a launch does */
 #define TTY_SILENCE_MS	3000	/* after which no more bytes do; the first ones may come late */
 #define FIRST_MS	60000
 #define START_S		1.0	/* from its setting to a train's begin: a machine may stand still meanwhile */
-
-static long long ns_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS + t.tv_nsec;
-}
 
 static void sleep_until(long long ns)
 {
@@ -48,10 +30,8 @@ static void sleep_until(long long ns)
 /* Ticks per second. */
 static double clock_hz(int fd)
 {
-	struct litepulse_info info;
+	const struct litepulse_info info = info_of(fd);
 
-	if (ioctl(fd, LITEPULSE_IOC_INFO, &info))
-		die("info");
 	return (double)info.tick_num / info.tick_den;
 }
 
@@ -125,8 +105,7 @@ static void read_board(struct moment *m)
 		fd = open(DEVICE, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	if (ioctl(fd, LITEPULSE_IOC_TIME, &t))
-		die("time");
+	t = time_of(fd);
 	m->board = t.tick * 1e9 / clock_hz(fd);
 	m->ahead = m->board - (long long)t.monotonic;
 }
@@ -144,7 +123,7 @@ static struct moment moment(void)
 	if (hundredths < 0)
 		die("/proc/stat");
 	m.idle = hundredths * (NS / sysconf(_SC_CLK_TCK));
-	m.ns = ns_now();
+	m.ns = ns_of(CLOCK_MONOTONIC);
 	return m;
 }
 
@@ -162,18 +141,18 @@ static void case_spin(char **words)
 	long long rounds = NS, calls = NS;
 
 	for (int turn = 0; turn < 10; turn++) {
-		long long begin = ns_now();
+		long long begin = ns_of(CLOCK_MONOTONIC);
 
 		for (int i = 0; i < 1000000; i++)
 			__asm__ volatile("");
-		if (ns_now() - begin < rounds)
-			rounds = ns_now() - begin;
-		begin = ns_now();
+		if (ns_of(CLOCK_MONOTONIC) - begin < rounds)
+			rounds = ns_of(CLOCK_MONOTONIC) - begin;
+		begin = ns_of(CLOCK_MONOTONIC);
 		for (int i = 0; i < 10000; i++)
 			if (lseek(0, 0, -1) == 0)
 				die("lseek");
-		if (ns_now() - begin < calls)
-			calls = ns_now() - begin;
+		if (ns_of(CLOCK_MONOTONIC) - begin < calls)
+			calls = ns_of(CLOCK_MONOTONIC) - begin;
 	}
 	printf("spin %lld %lld\n", rounds, calls);
 }
@@ -184,12 +163,6 @@ static void case_idle(char **words)
 
 	sleep_until(since.ns + atoll(words[0]) * 1000000);
 	tell_took(since, moment());
-}
-
-static void start_train(int claim, struct litepulse_train train)
-{
-	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
-		die("train");
 }
 
 /*
@@ -204,7 +177,6 @@ static void case_events(char **words)
 	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
 	struct litepulse_train train = { .period = 10 * gap, .count = wanted / 10, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1,
 					 .data = 0x55 };
-	struct pollfd readable = { .fd = fd, .events = POLLIN };
 	uint64_t tick = 0, seq = 0, end;
 	bool ended = false;
 	struct moment since, until;
@@ -212,12 +184,12 @@ static void case_events(char **words)
 	struct litepulse_time t;
 
 	/* What the board lost is counted since the driver came. */
-	if (ioctl(fd, LITEPULSE_IOC_STATS, &before))
-		die("stats");
-	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_EDGE, .rise = 1, .fall = 1, .fifo = 65536,
-		  .clock = LITEPULSE_CLOCK_NONE, .watermark = 256, .timeout_us = 10000 });
-	if (ioctl(claim, LITEPULSE_IOC_PROFILE, &profile) || ioctl(fd, LITEPULSE_IOC_TIME, &t))
+	before = stats_of(fd);
+	subscribe(fd, WANT(KIND(EDGE), NONE, .rise = 1, .fall = 1, .fifo = 65536, .watermark = 256,
+			   .timeout_us = 10000));
+	if (ioctl(claim, LITEPULSE_IOC_PROFILE, &profile))
 		die("profile");
+	t = time_of(fd);
 	train.start = t.tick + (uint64_t)(START_S * clock_hz(fd));
 	end = train.start + train.count * train.period;
 	begin = t.monotonic + (long long)(START_S * NS);
@@ -232,7 +204,7 @@ static void case_events(char **words)
 	while (got < wanted) {
 		ssize_t size;
 
-		if (poll(&readable, 1, SILENCE_MS) != 1) {
+		if (readable(fd, SILENCE_MS) != 1) {
 			if (ended)
 				break;
 			/* On a busy machine a simulated board is late. */
@@ -251,11 +223,11 @@ static void case_events(char **words)
 			seq = events[i].seq;
 			got++;
 		}
-		latest = ns_now();
+		latest = ns_of(CLOCK_MONOTONIC);
 	}
 	until = moment();
-	if (ioctl(fd, LITEPULSE_IOC_TIME, &t) || ioctl(fd, LITEPULSE_IOC_STATS, &s))
-		die("time");
+	t = time_of(fd);
+	s = stats_of(fd);
 	printf("got %lld %lld %lld %llu %llu\n", got, latest - begin, wrong,
 	       (unsigned long long)(s.lost_events - before.lost_events), (unsigned long long)s.lost_host);
 	printf("last %lld\n", (long long)((t.tick - tick) * 1e9 / clock_hz(fd)) - ((long long)t.monotonic - latest));
@@ -268,17 +240,16 @@ static void case_events(char **words)
  */
 static bool outcome(int fd, uint16_t tag, struct litepulse_event *event, long long *woken, long long *losses)
 {
-	struct pollfd readable = { .fd = fd, .events = POLLIN };
 	long long before = *losses;
 
 	for (;;) {
-		if (poll(&readable, 1, OUTCOME_MS) != 1) {
+		if (readable(fd, OUTCOME_MS) != 1) {
 			if (*losses == before)
 				die("poll");
 			return false;
 		}
-		*woken = ns_now();
-		if (read(fd, event, sizeof(*event)) != sizeof(*event))
+		*woken = ns_of(CLOCK_MONOTONIC);
+		if (!take_event(fd, event))
 			die("read");
 		/* A machine that stood still lets the board's FIFO run over: of the others' events, most likely. */
 		if (event->kind == LITEPULSE_KIND_LOST)
@@ -300,13 +271,10 @@ static void case_wake(char **words)
 	struct litepulse_time t;
 	struct moment since;
 
-	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_TX | 1u << LITEPULSE_KIND_REFUSED,
-		  .sources = 1u << LITEPULSE_SRC_QUEUE, .clock = LITEPULSE_CLOCK_NONE });
+	subscribe(fd, WANT(KIND(TX) | KIND(REFUSED), NONE, .sources = 1u << LITEPULSE_SRC_QUEUE));
 	if (train) {
-		subscribe(others, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_TX,
-			  .sources = 1u << LITEPULSE_SRC_TRAIN, .clock = LITEPULSE_CLOCK_NONE });
-		start_train(claim, (struct litepulse_train) { .period = train, .width = 1, .kind = LITEPULSE_LAUNCH_PULSE,
-			    .flags = LITEPULSE_TRAIN_ASAP });
+		subscribe(others, WANT(KIND(TX), NONE, .sources = 1u << LITEPULSE_SRC_TRAIN));
+		start_train(claim, PULSES(.period = train, .width = 1));
 	}
 	srand(1);
 	since = moment();
@@ -316,7 +284,7 @@ static void case_wake(char **words)
 
 		/* So far ahead that the driver asks as seldom as it ever does by then, and anywhere between two of its polls. */
 		launch.tick = now(fd) + (uint64_t)(hz * (0.060 + 0.020 * rand() / RAND_MAX));
-		if (write(claim, &launch, sizeof(launch)) != sizeof(launch)) {
+		if (try_launch(claim, launch)) {
 			if (errno != ETIME)
 				die("launch");
 			continue;
@@ -326,8 +294,7 @@ static void case_wake(char **words)
 			continue;
 		if (event.tick != launch.tick)
 			die("tick");
-		if (ioctl(fd, LITEPULSE_IOC_TIME, &t))
-			die("time");
+		t = time_of(fd);
 		at = t.monotonic - (long long)((t.tick - event.tick) * 1e9 / hz);
 		printf("wake %lld %u\n", woken - at, t.uncertainty);
 		/* Who reads along may do something at the first. */
@@ -338,23 +305,9 @@ static void case_wake(char **words)
 	tell_took(since, moment());
 }
 
-static int open_tty(const char *path, const char *baud, int flags)
+static int open_words(char **words)
 {
-	int fd = open(path, O_RDWR | O_NOCTTY | flags);
-	struct termios2 t;
-
-	if (fd < 0)
-		die(path);
-	if (ioctl(fd, TCGETS2, &t))
-		die("TCGETS2");
-	t.c_iflag = t.c_oflag = t.c_lflag = 0;
-	t.c_cflag = CS8 | CREAD | CLOCAL | BOTHER;
-	t.c_ispeed = t.c_ospeed = strtoul(baud, NULL, 10);
-	t.c_cc[VMIN] = 1;
-	t.c_cc[VTIME] = 0;
-	if (ioctl(fd, TCSETS2, &t))
-		die("TCSETS2");
-	return fd;
+	return open_raw(words[0], O_NONBLOCK, strtoul(words[1], NULL, 10), 0);
 }
 
 static unsigned char byte_at(long long n)
@@ -375,9 +328,6 @@ static void carry(int fd, long long to_write, long long to_read)
 	long long written = 0, got = 0, wrong = 0;
 	struct moment since = moment(), until;
 	long long latest = since.ns;
-	struct {
-		int cts, dsr, rng, dcd, rx, tx, frame, overrun, parity, brk, buf_overrun, reserved[9];
-	} count = { };
 
 	while (written < to_write || got < to_read) {
 		struct pollfd p = { .fd = fd, .events = (written < to_write ? POLLOUT : 0) | (got < to_read ? POLLIN : 0) };
@@ -402,30 +352,29 @@ static void carry(int fd, long long to_write, long long to_read)
 			size = write(fd, data, part);
 			written += size > 0 ? size : 0;
 		}
-		latest = ns_now();
+		latest = ns_of(CLOCK_MONOTONIC);
 	}
 	if (!to_read) {
 		drain(fd);
-		latest = ns_now();
+		latest = ns_of(CLOCK_MONOTONIC);
 	}
 	until = moment();
 	/* The last byte counts as sent when the board says that all have left: it may have come back before. */
 	drain(fd);
-	if (ioctl(fd, TIOCGICOUNT, &count))
-		die("counts");
 	printf("got %lld %lld %lld\n", got, latest - since.ns, wrong);
-	printf("counts %d %d %d %d %d\n", count.rx, count.tx, count.frame, count.overrun, count.buf_overrun);
+	if (tell_counts(fd))
+		die("counts");
 	tell_took(since, until);
 }
 
 static void case_send(char **words)
 {
-	carry(open_tty(words[0], words[1], O_NONBLOCK), atoll(words[2]), 0);
+	carry(open_words(words), atoll(words[2]), 0);
 }
 
 static void case_receive(char **words)
 {
-	int fd = open_tty(words[0], words[1], O_NONBLOCK);
+	int fd = open_words(words);
 
 	ready("go");
 	carry(fd, 0, atoll(words[2]));
@@ -433,25 +382,24 @@ static void case_receive(char **words)
 
 static void case_loop(char **words)
 {
-	carry(open_tty(words[0], words[1], O_NONBLOCK), atoll(words[2]), atoll(words[2]));
+	carry(open_words(words), atoll(words[2]), atoll(words[2]));
 }
+
+static const struct guest_case cases[] = {
+	{ "spin", .with = case_spin, .what = "a loop, and system calls: how fast this CPU is" },
+	{ "idle", .with = case_idle, .words = 1, .what = "MS: lets so much time pass" },
+	{ "events", .with = case_events, .words = 2,
+	  .what = "GAP COUNT: edges on aux0, one every GAP ticks, by a train of frames" },
+	{ "wake", .with = case_wake, .words = 2,
+	  .what = "COUNT TRAIN: launches, each waited for; TRAIN: ticks between others' events, or 0" },
+	{ "send", .with = case_send, .words = 3,
+	  .what = "TTY BAUD BYTES: writes them, until the last has left" },
+	{ "receive", .with = case_receive, .words = 3, .what = "TTY BAUD BYTES: reads; `go` before" },
+	{ "loop", .with = case_loop, .words = 3, .what = "TTY BAUD BYTES: both, over a wire" },
+	{ }
+};
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(char **words);
-		int words;
-	} cases[] = {
-		{ "spin", case_spin, 0 }, { "idle", case_idle, 1 }, { "events", case_events, 2 }, { "wake", case_wake, 2 },
-		{ "send", case_send, 3 }, { "receive", case_receive, 3 }, { "loop", case_loop, 3 },
-	};
-
-	for (unsigned int i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (!strcmp(argv[1], cases[i].name) && argc == 2 + cases[i].words) {
-			cases[i].run(argv + 2);
-			return 0;
-		}
-	}
-	return 2;
+	return run_case(cases, argc, argv);
 }

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * calls CASE: calls that programs make of any device, on those of a board. Cases:
- *
- *	readv		two pieces, one event is there; then what else a file of the device says to reading
- *	mapping		flags of a ring's mapping, of /proc/self/smaps
- *	background	a process in the background flushes the input of its terminal; bytes that wait before and afterwards
- */
-#include <sys/mman.h>
+/* Calls that programs make of any device, on those of a board. */
 #include <sys/uio.h>
-#include <termios.h>
 
+#include "cases.h"
 #include "guest.h"
+#include "ring.h"
+#include "tty.h"
 
-static int open_tty(int flags)
+static int open_loop(int flags)
 {
-	struct termios raw;
-	int fd = open("/dev/ttyPULSE0", O_RDWR | flags), loop = 0x8000; /* TIOCM_LOOP */
+	int fd = open("/dev/ttyPULSE0", O_RDWR | flags), loop = TIOCM_LOOP;
 
-	if (fd < 0 || tcgetattr(fd, &raw) || ioctl(fd, TIOCMBIS, &loop))
-		die("tty");
-	cfmakeraw(&raw);
-	raw.c_cflag = CS8 | CREAD | CLOCAL;
-	cfsetspeed(&raw, B9600);
-	if (tcsetattr(fd, TCSANOW, &raw))
+	if (fd < 0 || ioctl(fd, TIOCMBIS, &loop) || set_raw(fd, B9600))
 		die("tty");
 	return fd;
 }
@@ -31,9 +20,9 @@ static void case_readv(void)
 {
 	struct litepulse_event event[2];
 	struct iovec pieces[] = { { event, 0 }, { &event[0], sizeof(*event) }, { &event[1], sizeof(*event) } };
-	int fd = open_device(0), tty = open_tty(O_NOCTTY);
+	int fd = open_device(0), tty = open_loop(O_NOCTTY);
 
-	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_TX, .sources = 1u << LITEPULSE_SRC_TTY });
+	subscribe(fd, WANT(KIND(TX), MONOTONIC, .sources = 1u << LITEPULSE_SRC_TTY));
 	if (write(tty, "x", 1) != 1 || tcdrain(tty))
 		die("write");
 	sleep_ms(2);
@@ -53,18 +42,16 @@ static void case_readv(void)
 
 static void case_mapping(void)
 {
-	struct litepulse_ring ring = { .events = 64 };
-	int fd = open_device(0);
-	char *at, line[300], start[20];
-	FILE *maps = fopen("/proc/self/smaps", "r");
+	char line[300], start[20];
 	int inside = 0;
+	struct ring ring;
+	FILE *maps;
 
-	if (ioctl(fd, LITEPULSE_IOC_RING, &ring))
-		die("ring");
-	at = mmap(NULL, ring.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED || !maps)
-		die("mmap");
-	snprintf(start, sizeof(start), "%lx-", (unsigned long)at);
+	ring_open(&ring, open_device(0), 64, 0);
+	maps = fopen("/proc/self/smaps", "r");
+	if (!maps)
+		die("smaps");
+	snprintf(start, sizeof(start), "%lx-", (unsigned long)ring.state);
 	while (fgets(line, sizeof(line), maps)) {
 		inside |= !strncmp(line, start, strlen(start));
 		if (inside && !strncmp(line, "VmFlags:", 8)) {
@@ -89,7 +76,7 @@ static void leader(int and_sets)
 	pid_t child;
 
 	setsid();
-	tty = open_tty(0);
+	tty = open_loop(0);
 	if (write(tty, "abcdef", 6) != 6)
 		die("write");
 	while (waiting(tty) < 6)
@@ -121,16 +108,14 @@ static void case_background(void)
 	}
 }
 
-int main(int count, char **words)
+static const struct guest_case cases[] = {
+	{ "readv", case_readv, "two pieces, one event is there; then what else a file says to reading" },
+	{ "mapping", case_mapping, "flags of a ring's mapping, of /proc/self/smaps" },
+	{ "background", case_background, "a process in the background flushes its terminal's input" },
+	{ }
+};
+
+int main(int argc, char **argv)
 {
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (count == 2 && !strcmp(words[1], "readv"))
-		case_readv();
-	else if (count == 2 && !strcmp(words[1], "mapping"))
-		case_mapping();
-	else if (count == 2 && !strcmp(words[1], "background"))
-		case_background();
-	else
-		return 2;
-	return 0;
+	return run_case(cases, argc, argv);
 }

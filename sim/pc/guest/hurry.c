@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * hurry TIMES: writes "x" and closes the tty, but a signal comes at some moment of that, so that the close does not wait; then opens it
- * again, writes "last", and waits.
+ * hurry TIMES: writes "x" and closes the tty, but a signal comes at some moment of that, so that the
+ * close does not wait; then opens it again, writes "last", and waits.
  */
-#include <sys/time.h>
-
 #include "guest.h"
 
 #define TTY "/dev/ttyPULSE0"
-
-static void on_alarm(int number)
-{
-	(void)number;
-}
 
 static void put(const char *text, int us)
 {
@@ -29,7 +22,7 @@ static void put(const char *text, int us)
 
 int main(int count, char **words)
 {
-	struct sigaction action = { .sa_handler = on_alarm };
+	struct sigaction action = { .sa_handler = ignore_signal };
 
 	sigaction(SIGALRM, &action, NULL);
 	for (int n = 0; n < (count > 1 ? atoi(words[1]) : 1); n++) {

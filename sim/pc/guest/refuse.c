@@ -5,10 +5,7 @@
 int main(void)
 {
 	struct litepulse_profile impossible = { .index = 1, .data_bits = 8, .period = 1 };
-	struct litepulse_claim claim = { 0 };
-	int fd = open("/dev/litepulse0", O_RDWR | O_CLOEXEC);
+	int claim = claim_device(open_device(0), 0, 0);
 
-	if (fd < 0 || ioctl(fd, LITEPULSE_IOC_CLAIM, &claim))
-		return 1;
-	return !(ioctl(claim.fd, LITEPULSE_IOC_PROFILE, &impossible) == -1 && errno == EINVAL);
+	return !(ioctl(claim, LITEPULSE_IOC_PROFILE, &impossible) == -1 && errno == EINVAL);
 }

@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * What programs are told whose board is pulled out: `unplug end` and `unplug keep` run a train, without and with KEEP, while children read
- * and write, until all have been told; `unplug found` looks what the board still does, claims it and stops it.
- */
+/* What programs are told whose board is pulled out. */
+#include "cases.h"
 #include "guest.h"
-
-static struct litepulse_status look(int fd)
-{
-	struct litepulse_status status;
-
-	if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
-		die("status");
-	return status;
-}
 
 /* Waits for bytes that never come; reads that the train has stopped, if the machine slept. */
 static void reader(void)
@@ -22,7 +11,7 @@ static void reader(void)
 	int fd = open_device(0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_RX });
+	subscribe(fd, WANT(KIND(RX), MONOTONIC));
 	while ((size = read(fd, &event, sizeof(event))) > 0)
 		;
 	tell("read", size);
@@ -46,18 +35,15 @@ static void writer(void)
 	exit(0);
 }
 
-static void pulled(unsigned int flags)
+static void case_pulled(void)
 {
-	int fd = open_device(0), claim = claim_device(fd, flags, 0);
-	struct litepulse_train train = { .period = 50000, .den = 1, .width = 100, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1,
-					 .flags = LITEPULSE_TRAIN_ASAP };
+	int fd = open_device(0), claim = claim_device(fd, running->of, 0);
 	struct litepulse_launch launch = { .profile = 1 };
 	struct litepulse_event event;
 	ssize_t size;
 
 	set_profile(claim, 1, 115200);
-	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
-		die("train");
+	start_train(claim, PULSES(.period = 50000, .den = 1, .width = 100, .profile = 1));
 	fflush(stdout);
 	if (!fork())
 		reader();
@@ -75,28 +61,27 @@ static void pulled(unsigned int flags)
 		;
 }
 
-static void found(void)
+static void case_found(void)
 {
 	struct litepulse_train_stop stop = { 0 };
-	int fd = open_device(0), claim;
+	int fd = open_device(0), claim, runs = train_runs(fd);
 
-	printf("running %d %llu\n", !!(look(fd).flags & LITEPULSE_STATUS_TRAIN), (unsigned long long)now(fd));
+	printf("running %d %llu\n", runs, (unsigned long long)now(fd));
 	claim = claim_device(fd, 0, 0);
 	tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
-	printf("stopped %d %llu\n", !!(look(fd).flags & LITEPULSE_STATUS_TRAIN), (unsigned long long)now(fd));
+	runs = train_runs(fd);
+	printf("stopped %d %llu\n", runs, (unsigned long long)now(fd));
 	sleep_ms(5);
 }
 
-int main(int count, char **words)
+static const struct guest_case cases[] = {
+	{ "end", case_pulled, "runs a train while children read and write, until all are told" },
+	{ "keep", case_pulled, "the same with KEEP", .of = LITEPULSE_CLAIM_KEEP },
+	{ "found", case_found, "looks what the board still does, claims it and stops it" },
+	{ }
+};
+
+int main(int argc, char **argv)
 {
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (count == 2 && !strcmp(words[1], "end"))
-		pulled(0);
-	else if (count == 2 && !strcmp(words[1], "keep"))
-		pulled(LITEPULSE_CLAIM_KEEP);
-	else if (count == 2 && !strcmp(words[1], "found"))
-		found();
-	else
-		return 2;
-	return 0;
+	return run_case(cases, argc, argv);
 }

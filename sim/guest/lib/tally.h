@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a measurement costs: the time that passed, what another process (load.h) got done meanwhile, interrupts.
- * MARK, stored to the console's register, is a moment that the simulator records.
+ * What a measurement costs: the time that passed, what another process (load.h) got done meanwhile,
+ * interrupts. MARK, stored to the console's register, is a moment that the simulator records.
  */
 #ifndef TALLY_H
 #define TALLY_H
@@ -10,15 +10,6 @@
 #include "load.h"
 
 #define MARK	'~'
-#define NS	1000000000LL
-
-static inline long long ns_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS + t.tv_nsec;
-}
 
 struct moment {
 	long long ns;
@@ -27,7 +18,7 @@ struct moment {
 
 static inline struct moment moment(void)
 {
-	return (struct moment) { ns_now(), spun ? *spun : 0 };
+	return (struct moment) { ns_of(CLOCK_MONOTONIC), spun ? *spun : 0 };
 }
 
 /* `label NS ROUNDS`: what passed, and what the other process did meanwhile. */
@@ -57,7 +48,9 @@ static inline void tell_interrupts(void)
 		char *name = strrchr(line, ' ');
 		char *colon = strchr(line, ':');
 
-		if (colon && name && (strstr(name, "litepulse") || strstr(name, "liteuart") || strstr(name, "serial")))
+		if (!colon || !name)
+			continue;
+		if (strstr(name, "litepulse") || strstr(name, "liteuart") || strstr(name, "serial"))
 			printf("interrupts %lu %s", strtoul(colon + 1, NULL, 10), name + 1);
 	}
 	if (file)

@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the programs that run on the simulated machine have in common. They tell what they saw, a line each, and judge
- * nothing: that is for the test, which has the pins beside it.
+ * Programs that report what they saw, a line each, and judge nothing: that is for the test, which
+ * has the pins beside it.
  */
 #ifndef GUEST_H
 #define GUEST_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <linux/litepulse.h>
-
-#define DEVICE "/dev/litepulse0"
-#define CLOCK_OF(fd) ((clockid_t)(((unsigned int)~(fd) << 3) | 3)) /* of an open PTP clock */
-
-static inline void die(const char *what)
-{
-	printf("died %s: %s\n", what, strerror(errno));
-	exit(1);
-}
+#include "clocks.h"
+#include "device.h"
 
 /* The name of an errno as a test expects it; 0 for none. */
 static inline const char *name_of(int error)
@@ -64,18 +45,17 @@ static inline long tell(const char *label, long value)
 }
 
 /*
- * How many times as slow as 50 MHz the board's clock is. Bauds are lower by that and waits as many ticks as there, so that all that is
- * asked for is the same, and the same judgement holds. Its time is asked of the board: a busy PC simulates it slower than it says.
+ * How many times as slow as 50 MHz the board's clock is. Bauds are lower by that, and waits take as
+ * many ticks as there: so the same judgement holds. The board says what time it is: a busy PC
+ * simulates it slower than it says.
  */
 static int slowness = 1;
 static int the_board = -1;
 
 static inline void know_clock(int fd)
 {
-	struct litepulse_info info;
+	const struct litepulse_info info = info_of(fd);
 
-	if (ioctl(fd, LITEPULSE_IOC_INFO, &info))
-		die("info");
 	if (info.tick_num / info.tick_den < 50000000)
 		slowness = 50000000ull * info.tick_den / info.tick_num;
 	if (slowness > 1 && the_board < 0)
@@ -92,44 +72,24 @@ static inline int open_device(int flags)
 	return fd;
 }
 
-static inline void subscribe(int fd, struct litepulse_subscribe want)
-{
-	if (ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want))
-		die("subscribe");
-}
-
-static inline int claim_device(int fd, unsigned int flags, unsigned int fd_flags)
-{
-	struct litepulse_claim claim = { .flags = flags, .fd_flags = fd_flags };
-
-	if (ioctl(fd, LITEPULSE_IOC_CLAIM, &claim))
-		die("claim");
-	return claim.fd;
-}
-
-static inline uint64_t now(int fd)
-{
-	struct litepulse_time t;
-
-	if (ioctl(fd, LITEPULSE_IOC_TIME, &t))
-		die("time");
-	return t.tick;
-}
-
 static inline void set_profile(int claim, int index, unsigned int baud)
 {
-	struct litepulse_profile profile = { .index = index, .data_bits = 8, .baud = baud / slowness };
+	struct litepulse_profile profile = {
+		.index = index, .data_bits = 8, .baud = baud / slowness,
+	};
 
 	if (ioctl(claim, LITEPULSE_IOC_PROFILE, &profile))
 		die("profile");
-	printf("profile %d %u %llu\n", index, profile.baud * slowness, (unsigned long long)profile.period);
+	printf("profile %d %u %llu\n", index, profile.baud * slowness,
+	       (unsigned long long)profile.period);
 }
 
 /* `event KIND SOURCE TICK SEQ DATA FLAGS COUNT NS` */
 static inline void tell_event(const struct litepulse_event *e)
 {
-	printf("event %u %u %llu %llu %u %u %llu %llu\n", e->kind, e->source, (unsigned long long)e->tick,
-	       (unsigned long long)e->seq, e->data, e->flags, (unsigned long long)e->count, (unsigned long long)e->ns);
+	printf("event %u %u %llu %llu %u %u %llu %llu\n", e->kind, e->source,
+	       (unsigned long long)e->tick, (unsigned long long)e->seq, e->data, e->flags,
+	       (unsigned long long)e->count, (unsigned long long)e->ns);
 }
 
 /* Reads once and tells all; returns the number of records, or -1. */
@@ -184,11 +144,6 @@ static inline void sleep_ms(int ms)
 	sleep_us(ms * 1000LL);
 }
 
-static inline void ignore_signal(int signal)
-{
-	(void)signal;
-}
-
 /* read() ends with EINTR then: what does not come is lost. */
 static inline void give_up_after(long ms)
 {
@@ -216,12 +171,11 @@ static inline void ready(const char *what)
 
 static inline void tell_stats(int fd)
 {
-	struct litepulse_stats s;
+	const struct litepulse_stats s = stats_of(fd);
 
-	if (ioctl(fd, LITEPULSE_IOC_STATS, &s))
-		die("stats");
-	printf("stats %llu %llu %llu %llu %llu %llu %llu\n", (unsigned long long)s.offered, (unsigned long long)s.delivered,
-	       (unsigned long long)s.queued, (unsigned long long)s.lost_host, (unsigned long long)s.lost_events,
+	printf("stats %llu %llu %llu %llu %llu %llu %llu\n", (unsigned long long)s.offered,
+	       (unsigned long long)s.delivered, (unsigned long long)s.queued,
+	       (unsigned long long)s.lost_host, (unsigned long long)s.lost_events,
 	       (unsigned long long)s.lost_bytes, (unsigned long long)s.restarts);
 }
 

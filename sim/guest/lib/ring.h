@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "guest.h"
+#include "device.h"
 
 struct ring {
 	int fd;
@@ -20,7 +20,8 @@ struct ring {
 	uint64_t tick;
 };
 
-static inline void ring_open_as(struct ring *ring, int fd, unsigned int size, unsigned int flags)
+/* Flags: as LITEPULSE_RING_PACKED, with which received bytes may come as runs. */
+static inline void ring_open(struct ring *ring, int fd, unsigned int size, unsigned int flags)
 {
 	struct litepulse_ring wanted = { .events = size, .flags = flags };
 
@@ -37,28 +38,38 @@ static inline void ring_open_as(struct ring *ring, int fd, unsigned int size, un
 	ring->left = 0;
 }
 
-static inline void ring_open(struct ring *ring, int fd, unsigned int size)
+/* Mapped, it is filled though its file is closed. */
+static inline void ring_close(struct ring *ring)
 {
-	ring_open_as(ring, fd, size, 0);
+	if (munmap(ring->state, ring->length) || close(ring->fd))
+		die("munmap");
 }
 
-/* Received bytes may come as runs. */
-static inline void ring_open_packed(struct ring *ring, int fd, unsigned int size)
+static inline uint32_t ring_head(const struct ring *ring)
 {
-	ring_open_as(ring, fd, size, LITEPULSE_RING_PACKED);
+	return __atomic_load_n(&ring->state->head, __ATOMIC_ACQUIRE);
 }
 
-/* The next byte of a run as an event of its own. The places are the driver's again behind the last. */
+/* All before this place is the driver's again. */
+static inline void ring_free(struct ring *ring, uint32_t tail)
+{
+	__atomic_store_n(&ring->state->tail, tail, __ATOMIC_RELEASE);
+}
+
+/* The next byte of a run as an event. The places are the driver's again behind the last. */
 static inline void ring_take_byte(struct ring *ring, struct litepulse_ring_event *event)
 {
 	const uint32_t *bytes = (const void *)ring->events;
 	uint32_t byte = bytes[ring->at++ % (ring->size * LITEPULSE_RUN_PER_EVENT)];
 
 	ring->tick += LITEPULSE_RUN_TICKS(byte);
-	*event = (struct litepulse_ring_event) { .tick = ring->tick, .data = LITEPULSE_RUN_DATA(byte), .flags = LITEPULSE_RUN_FLAGS(byte),
-		.kind = LITEPULSE_KIND_RX, .source = LITEPULSE_SRC_RECEIVER };
+	*event = (struct litepulse_ring_event) {
+		.tick = ring->tick, .data = LITEPULSE_RUN_DATA(byte),
+		.flags = LITEPULSE_RUN_FLAGS(byte), .kind = LITEPULSE_KIND_RX,
+		.source = LITEPULSE_SRC_RECEIVER,
+	};
 	if (!--ring->left)
-		__atomic_store_n(&ring->state->tail, LITEPULSE_RUN_PLACES(ring->at), __ATOMIC_RELEASE);
+		ring_free(ring, LITEPULSE_RUN_PLACES(ring->at));
 }
 
 /* The next event, if there is one; of a run the next byte. */
@@ -66,7 +77,7 @@ static inline bool ring_take(struct ring *ring, struct litepulse_ring_event *eve
 {
 	uint32_t tail = ring->state->tail;
 
-	if (!ring->left && tail == __atomic_load_n(&ring->state->head, __ATOMIC_ACQUIRE))
+	if (!ring->left && tail == ring_head(ring))
 		return false;
 	*event = ring->events[tail & (ring->size - 1)];
 	if (!ring->left && event->kind == LITEPULSE_KIND_RUN) {
@@ -77,7 +88,7 @@ static inline bool ring_take(struct ring *ring, struct litepulse_ring_event *eve
 	if (ring->left)
 		ring_take_byte(ring, event);
 	else
-		__atomic_store_n(&ring->state->tail, tail + 1, __ATOMIC_RELEASE);
+		ring_free(ring, tail + 1);
 	return true;
 }
 

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What programs of the tests do with a LIN device, as any program of SocketCAN would: settings by netlink, frames with the board's time.
- * All return 0, or -1 with errno.
+ * What programs of the tests do with a LIN device, as any program of SocketCAN would: settings by
+ * netlink, frames with the board's time. All return 0, or -1 with errno.
  */
 #ifndef LIN_DEVICE_H
 #define LIN_DEVICE_H
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <linux/can.h>
 #include <linux/can/error.h>
@@ -22,10 +16,11 @@
 #include <linux/errqueue.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
-#include <linux/litepulse.h>
 #include <linux/net_tstamp.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
+
+#include "device.h"
 
 #ifndef SO_TXTIME
 #define SO_TXTIME 61
@@ -66,7 +61,8 @@ static inline int lin_await(void)
 	return lin_index() < 0 ? -1 : 0;
 }
 
-static inline struct rtattr *lin_put(struct nlmsghdr *message, int type, const void *data, size_t size)
+static inline struct rtattr *lin_put(struct nlmsghdr *message, int type, const void *data,
+				     size_t size)
 {
 	struct rtattr *at = (void *)((char *)message + NLMSG_ALIGN(message->nlmsg_len));
 
@@ -84,14 +80,16 @@ static inline void lin_close_nest(struct nlmsghdr *message, struct rtattr *nest)
 }
 
 /* As `ip link set lin0 type can ...`: `put` adds the attributes. */
-static inline int lin_change(void (*put)(struct nlmsghdr *message, unsigned int value, int flag), unsigned int value, int flag)
+static inline int lin_change(void (*put)(struct nlmsghdr *message, unsigned int value, int flag),
+			     unsigned int value, int flag)
 {
 	struct {
 		struct nlmsghdr head;
 		struct ifinfomsg link;
 		char room[400];
 	} request = {
-		.head = { .nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)), .nlmsg_type = RTM_NEWLINK,
+		.head = { .nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
+			  .nlmsg_type = RTM_NEWLINK,
 			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
 		.link = { .ifi_index = lin_index() },
 	};
@@ -118,7 +116,8 @@ static inline int lin_change(void (*put)(struct nlmsghdr *message, unsigned int 
 
 static inline void lin_put_bitrate(struct nlmsghdr *message, unsigned int bitrate, int loopback)
 {
-	struct can_ctrlmode mode = { .mask = CAN_CTRLMODE_LOOPBACK, .flags = loopback ? CAN_CTRLMODE_LOOPBACK : 0 };
+	struct can_ctrlmode mode = { .mask = CAN_CTRLMODE_LOOPBACK,
+				     .flags = loopback ? CAN_CTRLMODE_LOOPBACK : 0 };
 	struct can_bittiming timing = { .bitrate = bitrate };
 
 	lin_put(message, IFLA_CAN_BITTIMING, &timing, sizeof(timing));
@@ -160,27 +159,20 @@ static inline int lin_set_up(int up)
 static inline int lin_write(const char *name, const char *text)
 {
 	char path[100], copy[100], *at;
-	FILE *file;
-	int error;
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", lin_name, name);
 	snprintf(copy, sizeof(copy), "%s", text);
 	while ((at = strchr(copy, '_')))
 		*at = ' ';
-	file = fopen(path, "w");
-	if (!file)
-		return -1;
-	error = fputs(copy, file) < 0;
-	error |= !!fflush(file);
-	error = error ? errno : 0;
-	fclose(file);
-	errno = error;
-	return error ? -1 : 0;
+	return try_write(path, copy);
 }
 
 /* --- frames --- */
 
-/* A raw socket with times of the PTP clock on what is received, times to send at by `clock`, and error frames. */
+/*
+ * A raw socket with times of the PTP clock on what is received, times to send at by `clock`, and
+ * error frames.
+ */
 static inline int lin_open(clockid_t clock)
 {
 	struct sock_txtime txtime = { .clockid = clock };
@@ -189,7 +181,8 @@ static inline int lin_open(clockid_t clock)
 	can_err_mask_t errors = CAN_ERR_MASK;
 	struct sockaddr_can address = { .can_family = AF_CAN, .can_ifindex = lin_index() };
 
-	if (fd < 0 || address.can_ifindex < 0 || setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof(stamps)) ||
+	if (fd < 0 || address.can_ifindex < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof(stamps)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime)) ||
 	    setsockopt(fd, SOL_CAN_RAW, CAN_RAW_ERR_FILTER, &errors, sizeof(errors)) ||
 	    bind(fd, (struct sockaddr *)&address, sizeof(address)))
@@ -197,7 +190,10 @@ static inline int lin_open(clockid_t clock)
 	return fd;
 }
 
-/* A frame as cansend(1) writes it: eight digits before # are EFF, three SFF; R instead of data: RTR. */
+/*
+ * A frame as cansend(1) writes it: eight digits before # are EFF, three SFF; R instead of data:
+ * RTR.
+ */
 static inline int lin_parse(const char *text, struct can_frame *frame)
 {
 	const char *data = strchr(text, '#');
@@ -207,7 +203,9 @@ static inline int lin_parse(const char *text, struct can_frame *frame)
 		errno = EINVAL;
 		return -1;
 	}
-	*frame = (struct can_frame) { .can_id = strtoul(text, NULL, 16) | (data - text == 8 ? CAN_EFF_FLAG : 0) };
+	*frame = (struct can_frame) {
+		.can_id = strtoul(text, NULL, 16) | (data - text == 8 ? CAN_EFF_FLAG : 0),
+	};
 	if (*++data == 'R') {
 		frame->can_id |= CAN_RTR_FLAG;
 		return 0;
@@ -238,26 +236,36 @@ static inline int lin_send(int fd, struct can_frame frame, unsigned long long la
 	return sendmsg(fd, &message, 0) == sizeof(frame) ? 0 : -1;
 }
 
-/* From now on the error queue has the times at which frames of this socket began, and it receives its own frames. */
+/*
+ * From now on the error queue has the times at which frames of this socket began, and it receives
+ * its own frames.
+ */
 static inline int lin_stamp_sent(int fd)
 {
-	int stamps = SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE, own = 1;
+	int stamps = SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_TX_HARDWARE |
+		     SOF_TIMESTAMPING_RAW_HARDWARE;
+	int own = 1;
 
 	return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof(stamps)) ||
 	       setsockopt(fd, SOL_CAN_RAW, CAN_RAW_RECV_OWN_MSGS, &own, sizeof(own)) ? -1 : 0;
 }
 
-/* Receives a frame, and the time of its stamp or 0. Returns the flags of the message, or -1 if there is none. */
+/*
+ * Receives a frame, and the time of its stamp or 0. Returns the flags of the message, or -1 if
+ * there is none.
+ */
 static inline int lin_receive(int fd, int flags, struct can_frame *frame, unsigned long long *ns)
 {
 	char control[200];
 	struct iovec part = { frame, sizeof(*frame) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
 
 	*ns = 0;
 	if (recvmsg(fd, &message, MSG_DONTWAIT | flags) != sizeof(*frame))
 		return -1;
-	for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+	for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head;
+	     head = CMSG_NXTHDR(&message, head)) {
 		/* struct scm_timestamping64 where time_t is wider than the kernel's old one. */
 		if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SO_TIMESTAMPING) {
 			struct timespec *stamps = (void *)CMSG_DATA(head);
@@ -269,7 +277,8 @@ static inline int lin_receive(int fd, int flags, struct can_frame *frame, unsign
 }
 
 /* Prints `NAME ID HEX NS`. Another thread may print, too: one call, one line. */
-static inline void lin_print_frame(const char *name, const struct can_frame *frame, unsigned long long ns)
+static inline void lin_print_frame(const char *name, const struct can_frame *frame,
+				   unsigned long long ns)
 {
 	char data[2 * CAN_MAX_DLEN + 1] = "-";
 
@@ -278,7 +287,10 @@ static inline void lin_print_frame(const char *name, const struct can_frame *fra
 	printf("%s %x %s %llu\n", name, frame->can_id, data, ns);
 }
 
-/* Receives a frame and prints it, `frame ID HEX NS`, or `echo ID HEX NS` if this host has sent it. Returns its can_id, 0: none. */
+/*
+ * Receives a frame and prints it, `frame ID HEX NS`, or `echo ID HEX NS` if this host has sent it.
+ * Returns its can_id, 0: none.
+ */
 static inline canid_t lin_print(int fd)
 {
 	struct can_frame frame;
@@ -291,7 +303,10 @@ static inline canid_t lin_print(int fd)
 	return frame.can_id;
 }
 
-/* Prints what lin_stamp_sent() wants: `sent ID HEX NS` of the error queue, and `own ID HEX NS` of what is received and the socket's own. */
+/*
+ * Prints what lin_stamp_sent() wants: `sent ID HEX NS` of the error queue, and `own ID HEX NS` of
+ * what is received and the socket's own.
+ */
 static inline void lin_print_sent(int fd)
 {
 	struct can_frame frame;
@@ -312,8 +327,9 @@ static inline void lin_print_bytes(int fd)
 	ssize_t size = read(fd, events, sizeof(events));
 
 	for (ssize_t i = 0; i < size / (ssize_t)sizeof(events[0]); i++)
-		printf("byte %llu %llu %02x %x\n", (unsigned long long)events[i].tick, (unsigned long long)events[i].ns,
-		       events[i].data & 0xff, events[i].flags & 0xff);
+		printf("byte %llu %llu %02x %x\n", (unsigned long long)events[i].tick,
+		       (unsigned long long)events[i].ns, events[i].data & 0xff,
+		       events[i].flags & 0xff);
 }
 
 #endif
