@@ -183,7 +183,7 @@ def look_at(site, page, width, dark, query=""):
     if query:
         text = text.replace("<head>", f"<head><script>history.replaceState(null, '', '?q={query}')</script>", 1)
     look = place.with_name("look.html")
-    look.write_text(text.replace("</body>", f"{browser.TELL.format(look=LOOK)}</body>"), encoding="utf-8")
+    look.write_text(text.replace("</body>", f"{browser.REPORT.format(look=LOOK)}</body>"), encoding="utf-8")
     output = re.search(r'<pre id="output">(.*?)</pre>', browser.run(place.parent, look, width, 900, dark, "--dump-dom"), re.DOTALL)
     assert output and output[1], "the page did not get as far as to be looked at"
     answer = json.loads(html.unescape(output[1]))
