@@ -37,7 +37,7 @@ def guest():
 
 
 def run(words, stimuli, before, what, steady=True, more=None):
-    """(Said, pins) of response.c on the PC; `more` files for `before`. ExperimentError if each time the PC was ready too late or, if
+    """(Report, pins) of response.c on the PC; `more` files for `before`. ExperimentError if each time the PC was ready too late or, if
     `steady`, the board's time fell behind."""
     pc = guest()
     for _ in range(ATTEMPTS):

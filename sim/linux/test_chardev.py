@@ -59,7 +59,7 @@ class Report:
 
 @pytest.fixture(params=TESTED_CPUS)
 def chardev(request, linux):
-    """Runs one case of programs/chardev.c: (Told, pins)."""
+    """Runs one case of programs/chardev.c: (Report, pins)."""
 
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000, **options)

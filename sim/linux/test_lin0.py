@@ -37,7 +37,7 @@ class Report(LinLog):
 
 @pytest.fixture(params=linux_rig.TESTED_CPUS)
 def lin(request, linux):
-    """Does steps of programs/lin.c on a bus, with a stimulus [(ticks from its `go`, level)]: Told."""
+    """Does steps of programs/lin.c on a bus, with a stimulus [(ticks from its `go`, level)]: Report."""
 
     def run(steps, stimulus=(), **options):
         guest = linux(request.param)

@@ -78,7 +78,7 @@ class Report:
 
 @pytest.fixture(params=linux_rig.TESTED_CPUS)
 def ptp(request, linux):
-    """Runs one case of programs/ptp.c: (Told, pins, kernel's log)."""
+    """Runs one case of programs/ptp.c: (Report, pins, kernel's log)."""
 
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("ptp", [case], stimulus=stimulus, **options)

@@ -15,7 +15,7 @@ SIZE = 64  # of the ring
 
 @pytest.fixture(params=TESTED_CPUS)
 def ring(request, linux):
-    """Runs one case of programs/ring.c: (Told, pins)."""
+    """Runs one case of programs/ring.c: (Report, pins)."""
 
     def run(case, stimulus=""):
         result = linux(request.param).run_program("ring", [case], stimulus=stimulus, max_cycles=50_000_000)

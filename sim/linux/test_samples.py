@@ -21,7 +21,7 @@ def guest(linux):
 
 @pytest.fixture
 def chardev(guest):
-    """Runs one case of programs/chardev.c: (Told, pins)."""
+    """Runs one case of programs/chardev.c: (Report, pins)."""
 
     def run(case, stimulus=""):
         result = guest.run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000)
@@ -32,7 +32,7 @@ def chardev(guest):
 
 @pytest.fixture
 def ptp(guest):
-    """Runs one case of programs/ptp.c: (Told, pins)."""
+    """Runs one case of programs/ptp.c: (Report, pins)."""
 
     def run(case, stimulus=""):
         result = guest.run_program("ptp", [case], stimulus=stimulus)
