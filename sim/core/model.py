@@ -392,8 +392,8 @@ class Filters:
     def __init__(self, samples, mask=0, length=1):
         self.samples = samples
         self.words = Steps((mask, length))
-        # With several samples per cycle a channel that begins anew at T pays no heed to the three cycles before, and of the groups as
-        # they are from T on is what is shown from two cycles before.
+        # With several samples per cycle a channel that begins again at T ignores the three cycles
+        # before, and of the groups as they are from T on is what is shown from two cycles before.
         self.blind, self.early = (0, 0) if samples == 1 else (3, 2)
 
     def set(self, begin, mask, length):
@@ -523,7 +523,7 @@ class Received(NamedTuple):
 
     @property
     def key(self):
-        """All that a record tells."""
+        """All that a record reports."""
         return self[:7]
 
 
