@@ -669,8 +669,8 @@ static void storm(char **words)
 }
 
 /*
- * Works with a driver whose port can be told to take nothing that is to be answered with a time,
- * and with somebody at the second line who, when he gets a byte, sends one to the first.
+ * Needs a driver with the parameter `stalled`: its port then takes no request whose answer has a
+ * time. Needs a program at the second line that answers each byte with one to the first line.
  */
 static void stall(void)
 {
@@ -691,7 +691,7 @@ static void stall(void)
 		CHECK(seconds() - begun > 1);
 		_exit(0);
 	}
-	/* Its stack has been freed then. The board is lost, and not asked for half a second. */
+	/* Its stack has been freed then. The board is lost, and not polled for half a second. */
 	wait_for(child);
 	CHECK(write(helper, "!", 1) == 1);
 	usleep(300000);

@@ -504,7 +504,7 @@ static void still_works(const char *port)
 	wait_until_quiet(pulse);
 	/*
 	 * Something kept may hold the line. The byte that waits for its end follows at once, so that
-	 * nobody can tell it from that.
+	 * the two cannot be distinguished.
 	 */
 	send_byte(tty, byte);
 	drop_received(tty);

@@ -39,7 +39,7 @@ static void tell_ns(const char *when, clockid_t clock)
 	printf("%s %lld\n", when, ns_of(clock));
 }
 
-/* Edges in several clocks; a second file that asked for nothing gets nothing. */
+/* Edges in several clocks; a second file that subscribed to nothing gets nothing. */
 static void case_edges(void)
 {
 	int fd = open_device(0), other = open_device(O_NONBLOCK);
@@ -138,7 +138,10 @@ static void case_filter(void)
 	tell("as-before", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
 }
 
-/* The file holds 16 records; what comes while nobody reads is counted, in the middle and at the tail. */
+/*
+ * The file holds 16 records; those that come while nothing reads are counted, in the middle and at
+ * the tail.
+ */
 static void case_slow(void)
 {
 	int fd = open_device(0), fast = open_device(0);
@@ -251,7 +254,7 @@ static void case_pieces(void)
 	tell_stats(fd);
 }
 
-/* The board and this file lose, both: each loss is told for itself. */
+/* The board and this file both lose records: each loss is reported by itself. */
 static void case_both_lose(void)
 {
 	int fd = open_device(0);
@@ -919,7 +922,7 @@ static void case_responder(void)
 	read_all(claim, 30);
 }
 
-/* By bytes and breaks; the receiver is on for that, though nobody reads bytes. */
+/* By bytes and breaks; the receiver is on for that, although no program reads bytes. */
 static void case_answer_bytes(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
@@ -937,7 +940,7 @@ static void case_answer_bytes(void)
 	read_all(claim, 30);
 }
 
-/* What it cannot answer, and what it is told not to. */
+/* Triggers that it cannot answer, and those that it is set not to answer. */
 static void case_missed(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
@@ -1098,7 +1101,7 @@ static void case_suspend(void)
 	read_all(fd, 30);
 }
 
-/* A claim that launched nothing goes on; one whose launches wait gets no outcomes, and is told. */
+/* A claim that launched nothing goes on; one whose launches wait gets RESTARTED, and no outcomes. */
 static void case_suspend_launches(void)
 {
 	struct litepulse_launch launches[3] = { 0 };

@@ -65,7 +65,7 @@ static void case_chardev(char **argv)
 				.profile = 1,
 				.data = bytes[i],
 			};
-		/* Too late is told by an error, or by the board. */
+		/* An error reports that it was too late, or the board does. */
 		if (write(claim, launches, size * sizeof(launches[0])) < 0)
 			printf("late\n");
 	}

@@ -88,7 +88,9 @@ static void case_refused(void)
 	printf("ring %u %llu\n", ring.offset, (unsigned long long)ring.length);
 }
 
-/* Three times round, of two inputs what was asked for; in the end with another reader of the same. */
+/*
+ * Three times round, the requested edges of two inputs; in the end with another reader of the same.
+ */
 static void case_edges(void)
 {
 	int fd = open_device(0), other;
