@@ -39,7 +39,7 @@ void litepulse_consumer_remove(struct litepulse *lp)
  * @period: of a bit, 2^-8 ticks; 8N1
  * @loopback: the receiver sees the transmitter instead of the pin
  *
- * Return: 0, -EBUSY if the tty is open, somebody has the claim, or something that an earlier claim
+ * Return: 0, -EBUSY if the tty is open, a file has the claim, or something that an earlier claim
  * kept goes on; -EINVAL if the core cannot do the bit period, -ENODEV, -EINTR, or an error of the
  * transport.
  */
@@ -134,7 +134,7 @@ int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *c
 	if (error)
 		return error;
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_FREE, &free);
-	/* Nobody else can fill the queue. */
+	/* Nothing else can fill the queue. */
 	if (!error && FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, free) < count)
 		error = -EAGAIN;
 	if (!error) {

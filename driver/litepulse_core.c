@@ -24,7 +24,7 @@
 #include "litepulse_tty.h"
 #include "litepulse_tty_serial.h"
 
-/* How often a board from which nothing comes is asked whether it is still the same. */
+/* How often the driver checks that a silent board is still the same one. */
 #define WATCH_INTERVAL HZ
 
 /* --- what the board is to have --- */
@@ -447,7 +447,7 @@ static int litepulse_core_resume(struct device *dev)
 	return litepulse_tty_resume(lp);
 }
 
-/* Nobody is there to see what a train does meanwhile. 0 or an error of the transport. */
+/* A train stops: no program could follow it meanwhile. 0 or an error of the transport. */
 static int litepulse_core_suspend_output(struct litepulse *lp)
 {
 	struct litepulse_header now;

@@ -138,7 +138,7 @@ static int __init litepulse_early_remap(void)
 
 	if (!window)
 		return 0;
-	/* Nobody writes a message meanwhile. */
+	/* No message is written meanwhile. */
 	console_lock();
 	litepulse_early.window = ioremap(litepulse_early.window_base, LITEPULSE_WINDOW_SIZE);
 	console_unlock();

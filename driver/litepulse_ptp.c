@@ -7,7 +7,7 @@
  * Periodic output is a train that has the claim, as a program would: its period is the clock's, as
  * a fraction, so that the two never drift apart.
  *
- * The PTP core hands out nanoseconds, and keeps at most 127 time stamps that nobody has read: it
+ * The PTP core hands out nanoseconds, and keeps at most 127 time stamps that were not read: it
  * drops the oldest without a report. /dev/litepulseN gives ticks and reports what was lost.
  */
 #include <linux/bits.h>
@@ -526,7 +526,7 @@ static long litepulse_ptp_do_aux_work(struct ptp_clock_info *info)
 
 /* --- time stamps of edges --------------------------------------------------------------------- */
 
-/* Edges in other directions than those asked for are not in @data. */
+/* Edges in other directions than those requested are not in @data. */
 static void litepulse_ptp_put_event(struct litepulse_sink *sink,
 				    const struct litepulse_record *record, u32 data,
 				    const struct litepulse_stamp *stamp)
@@ -786,7 +786,7 @@ free:
 }
 
 /**
- * litepulse_ptp_remove - no lock held; sleeps until nobody is in a call
+ * litepulse_ptp_remove - no lock held; sleeps until no call is under way
  * @lp: device, which may be gone
  */
 void litepulse_ptp_remove(struct litepulse *lp)

@@ -9,7 +9,7 @@
  * RESTARTED) is a note: it takes no part in the numbers of LITEPULSE_IOC_STATS, and none is lost.
  *
  * The FIFO is a kfifo with one writer (the sink, under litepulse.feed.lock) and one reader (under
- * litepulse_reader.mutex). Its length is asked under litepulse.feed.lock: that orders what was put
+ * litepulse_reader.mutex). Its length is read under litepulse.feed.lock: that orders what was put
  * before what is read, which kfifo leaves to the processor. Its indices are data races by design.
  */
 #include <linux/bitfield.h>
@@ -772,7 +772,7 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 	unsigned int count, i;
 	u32 head;
 
-	/* Nobody reads meanwhile. */
+	/* No program reads meanwhile. */
 	if (mutex_lock_interruptible(&reader->mutex))
 		return -ERESTARTSYS;
 	spin_lock_irq(&lp->feed.lock);
@@ -820,7 +820,7 @@ void litepulse_reader_init(struct litepulse_reader *reader, struct litepulse *lp
 
 /**
  * litepulse_reader_alloc - the FIFO of a reader that is added with a subscription
- * @reader: one without a FIFO, which nobody else knows yet
+ * @reader: one without a FIFO, which nothing else refers to yet
  * @size: events; 0: as many as usual
  *
  * Return: 0, -EINVAL or -ENOMEM.

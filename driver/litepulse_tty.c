@@ -103,7 +103,7 @@ static int litepulse_tty_startup(struct uart_port *port)
 		return -EBUSY;
 	}
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
-	/* Bytes that came while nobody had it open are not for us. */
+	/* Bytes that came while it was not open are discarded. */
 	t->sink.takes_older = t->suspended;
 	want = litepulse_tty_receive_wanted(t);
 	t->sink.idle_us = litepulse_tty_receive_moderation(t).idle_us;

@@ -4,11 +4,11 @@
  *
  * A sink gets the bytes, mostly in the hard interrupt. How many of them an
  * interrupt brings is set in sysfs, beside the tty (/sys/class/tty/ttyPULSEn/):
- *   rx_trig_bytes    so many bytes (128), or
- *   rx_trig_age_us   the oldest has waited so long (10000); 0: forever, or
- *   rx_trig_idle_us  none came for so long; 0: forever; "auto", as it is at first: four frames.
+ *   rx_trig_bytes    this many bytes (128), or
+ *   rx_trig_age_us   the oldest has waited this long (10000); 0: forever, or
+ *   rx_trig_idle_us  none came for this long; 0: forever; "auto", as it is at first: four frames.
  *                    Reads what it is now
- *   interrupts_max   so many a second, about; beyond, they wait for each other (1000). Of the
+ *   interrupts_max   this many a second, about; beyond, they wait for each other (1000). Of the
  *                    chardev's events, too
  * So a byte that no other follows is delivered after four frames, and at full rate 128 share an
  * interrupt from 128 kbaud on; below, the age limits how many. A reader of the chardev can make
@@ -29,7 +29,7 @@
 #include "litepulse_sink.h"
 #include "litepulse_tty_port.h"
 
-/* So many received bytes at a time are carried by the thread of the port, at most. */
+/* This many received bytes at a time are carried by the thread of the port, at most. */
 #define CARRIED			32u
 
 #define TRIGGER_BYTES		128u
@@ -252,7 +252,7 @@ static void litepulse_tty_receive_carry(struct kthread_work *work)
 /*
  * Some bytes are carried to the line discipline by a thread of ours, of the priority that a
  * threaded interrupt has: a worker has to wait for other programs, and takes longer to wake. Many
- * bytes take a worker, so that programs get their turn. litepulse.feed.lock is held: nobody else
+ * bytes take a worker, so that programs get their turn. litepulse.feed.lock is held: nothing else
  * inserts anything.
  */
 static void litepulse_tty_receive_done(struct litepulse_sink *sink)
@@ -320,7 +320,7 @@ void litepulse_tty_receive_end_carrier(struct litepulse_tty *t)
 }
 
 /**
- * litepulse_tty_receive_init - prepares a port to receive, as nobody has changed its settings yet
+ * litepulse_tty_receive_init - prepares a port to receive, with the settings that it has at first
  * @t: its @lp is set
  *
  * Return: 0 or an error: there is no thread that carries bytes.

@@ -18,11 +18,11 @@
 #include "litepulse_tty_port.h"
 
 #define DEFAULT_BAUD		9600
-/* In the core at once: so many ns worth of bytes, but at least so many. */
+/* In the core at once: bytes of this many ns, but at least this many bytes. */
 #define BURST_NS		10000000u
 #define BURST_BYTES		64u
 
-/* Room for what comes in so many ns is left in the core while received bytes may wait. */
+/* Room for what comes in this time, in ns, is left in the core while received bytes may wait. */
 #define SPARE_NS		20000000u
 
 /* The core's limits of a bit period, in 2^-8 ticks; the lower one for each sample per cycle. */
@@ -184,9 +184,9 @@ static void litepulse_tty_settings_set_masks(struct uart_port *port, const struc
 }
 
 /*
- * At most so many bytes, a number that the core can hold, are in the core at once. A board on a
- * cable is asked once in a while only: more is written when half of them have left, so that the
- * other half lasts until the next look. port.lock is held, or nobody else knows the port yet.
+ * At most @bytes, which the core can hold, are in the core at once. A board on a cable is polled
+ * rarely: more is written when half of them have left, so that the other half lasts until the next
+ * poll. port.lock is held, or the port is not registered yet.
  */
 void litepulse_tty_settings_set_burst(struct litepulse_tty *t, unsigned int bytes)
 {
@@ -279,7 +279,7 @@ static bool litepulse_tty_settings_adopt_profile(struct litepulse_tty *t, u64 pe
 }
 
 /*
- * Until somebody says otherwise: 8N1 as the kernel's early messages, or 9600 baud, or the nearest
+ * Until a program sets it: 8N1 as the kernel's early messages, or 9600 baud, or the nearest
  * that this clock can do.
  */
 int litepulse_tty_settings_init_profile(struct litepulse_tty *t, const struct resource *csr)

@@ -287,7 +287,7 @@ CALLED = "static inline void litepulse_new(int x)\n{\n\tfor (;;)\n\t\tx++;\n}\n\
             "litepulse_tome.h is included, and is not there",
         ),
         ("litepulse_time.c", "\n/**\n", "\n/* docs/none.md */\n/**\n", "refers to docs/none.md, which has no counterpart"),
-        ("litepulse_time.c", "\n/**\n", "\n#ifdef LITEPULSE_ODD\n#endif\n/**\n", "nobody says when LITEPULSE_ODD is defined"),
+        ("litepulse_time.c", "\n/**\n", "\n#ifdef LITEPULSE_ODD\n#endif\n/**\n", "it is unknown when LITEPULSE_ODD is defined"),
         ("litepulse_tty_serial.c", "tty_driver->owner =", "tty_driver->other =", "assignments of tty_driver->owner in driver/"),
         ("litepulse_compat.h", "#endif /* LITEPULSE_COMPAT_H */", "typedef int odd;\n\n#endif", "cannot resolve 'typedef int odd;'"),
         ("litepulse_compat.h", "/* LITEPULSE_COMPAT_H */", "", None),
