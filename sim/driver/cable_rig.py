@@ -26,7 +26,7 @@ from sim.guest.cable_programs import program
 from sim.guest.driver_tree import driver_copy
 from sim.guest.rate_register import RateRegister
 
-# Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
+# Cycles that a board goes on after each command: it does not keep the machine busy while idle.
 LOCKSTEP = 20_000
 
 
@@ -152,7 +152,7 @@ class EachPlace(Between):
 
 
 class Plain(Between):
-    """Makes of the board's bridge one that knows no frames: of them it gets what is in them, and nothing tells it that there was more."""
+    """Makes the board's bridge one without frames: it gets their contents only."""
 
     def carry(self, data, to_board):
         # The head and checksum of a frame are no commands, and so ignored.

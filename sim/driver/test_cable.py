@@ -64,7 +64,8 @@ def test_a_good_cable():
     with Board() as board:
         run = cable_boot(uses, [board])
     check(run, len(uses))
-    # The storm's trains go on between: it is found each time, also when it is full of what nobody has fetched.
+    # The storm's trains go on between: the board is found each time, also when it is full of unread
+    # records.
     assert run.log.count(" is a LitePulse") > 35 and "do not arrive" not in run.log
     counts = counted(run, 4)
     # A serial line of this kernel has no bit rate, and always says 38400.
@@ -120,7 +121,8 @@ def test_each_place_of_an_exchange():
 
 
 def test_long_answers_never_come():
-    """What cannot be had at once is asked for in parts, before the board counts as lost and its FIFOs overflow."""
+    """Long answers are requested in parts, before the board counts as lost and its FIFOs
+    overflow."""
     with Board(between=ShortOfBreath) as board:
         run = cable_boot(["bursts"], [board])
         damaged = board.between.damaged
@@ -144,7 +146,7 @@ def test_baud_of_the_port():
     with Board(between=Rated) as board:
         check(cable_boot(["baud"], [board]), 1)
         requested = board.between.register.requested
-    assert requested, "no rate was asked for, and so no lock of the port taken"
+    assert requested, "no rate was requested, and so no lock of the port taken"
 
 
 def test_programs_that_wait_can_be_killed():
@@ -281,7 +283,7 @@ def test_any_uartbone():
 
 
 def test_a_bridge_that_cannot_pack():
-    """One of before answers could be packed: all works as over that, and none is asked to be."""
+    """All works over a bridge that is older than packed answers, and none is requested of it."""
     with Board(between=CannotPack) as board:
         counts, between = counters(board), board.between
     assert between.altered >= 1 and between.begun == {MARKER}, between.begun

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.seconds(120)
 
 
 def test_wild_ticks():
-    """Before, the host panicked. Now the board is asked again: every byte, launch and pulse is as it should be, nothing is lost."""
+    """The host once panicked on wrong ticks. The driver now repeats the request: every byte, launch
+    and pulse is as it should be, nothing is lost."""
     with Board(between=WildTicks) as board:
         run = cable_boot(["counters"], [board])
         altered = board.between.altered
@@ -40,7 +41,8 @@ def test_anything(seed):
 
 
 def test_forged_answers():
-    """What is pushed into the port by TIOCSTI never reaches the driver, and nobody else can open the port or take it away."""
+    """Bytes pushed into the port by TIOCSTI never reach the driver, and no other program can open
+    the port or take it away."""
     with Board() as board:
         run = cable_boot(["forge"], [board])
     check(run, 1)

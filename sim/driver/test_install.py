@@ -104,7 +104,7 @@ def test_install_and_uninstall(built):
 
 @pytest.mark.seconds(8)
 def test_attach_by_itself(built):
-    """Only where it is asked for: rule and unit, with the command; all of it goes again."""
+    """Rule and unit are installed only on request, with the command; all of it is removed again."""
     root, programs = run_folder("root"), program(run_folder("bin"), "litepulse", "true")
     command = programs / "litepulse"
     for variables in ({"LITEPULSE": command}, {"programs": programs}):

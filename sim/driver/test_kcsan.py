@@ -30,7 +30,7 @@ def test_fuzz(seed):
 
 
 LOOP = "for (int i = 0; i < LITEPULSE_DEVICES; i++)\n\t\tlockdep_set_class("
-# Nobody says that the locks of the board's tty are other ones than those of its port.
+# Without a lock class of their own for the locks of the board's tty, beside those of its port.
 ONE_CLASS = ("litepulse_tty_serial.c", LOOP, LOOP.replace("LITEPULSE_DEVICES", "0"))
 
 

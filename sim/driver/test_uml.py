@@ -71,7 +71,7 @@ TOO_LONG = "lead and lag of RS-485 are 65 us at most"  # of the echo board: 6553
 @pytest.mark.seconds(60)
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_delays_of_rs485_that_are_too_long(sleeps, echo_board):
-    """Nobody takes a delay that the core cannot count for one that is in force: the log says how long it can be."""
+    """A delay that the core cannot count is not in force, and the log says how long it can be."""
     run = works("run /use refused", parameters=f"sleeps={sleeps}")
     assert f"tty ttyPULSE0: {TOO_LONG}" in run.log, run.log
     jobs = ["insmod litepulse.ko", f"insmod echo_board.ko sleeps={sleeps} rs485_ms=1", "rmmod echo_board", "rmmod litepulse", "leaks"]

@@ -211,7 +211,7 @@ def test_the_table_of_files(name):
 
 
 def command(*words, cwd=ROOT, **environment):
-    """(status, what it said on stderr and on stdout) of the command."""
+    """(status, output on stderr and on stdout) of the command."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | environment
     done = subprocess.run([sys.executable, "-m", "driver.upstream", *words], cwd=cwd, env=env, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr, done.stdout
@@ -231,7 +231,7 @@ def test_command(tmp_path):
     assert sorted(path.name for path in (tmp_path / "6.12").iterdir()) == FOLDERS
     names = sorted(path.name for path in (tmp_path / "6.12/2-tty").iterdir())
     assert names == sorted([path.name for path in trees.mails_of("6.12")["2-tty"]] + ["notes"])
-    # What nobody here can look up is named for the person who sends it.
+    # The mails name what the person who sends them must look up.
     assert re.search(r"(?m)^before you send 1-serial-core: .*Fixes:", printed)
     assert len(printed.splitlines()) == len(FOLDERS) + 1
     mail = message(tmp_path / "6.12/2-tty" / names[1])
@@ -543,7 +543,7 @@ def test_no_compatibility_code(name):
     assert len(wrappers) > 3
     moved = {wrapper for wrapper in wrappers for text in ours.values() if re.search(rf"^static .*\b{wrapper}\(", text, re.M)}
     used = {word for text in ours.values() for word in c_text.words(text)}
-    assert used & wrappers == moved, "a wrapper is called that nobody defines"
+    assert used & wrappers == moved, "a wrapper is called that is not defined"
 
 
 def test_each_kernel_has_its_own_calls():

@@ -219,7 +219,7 @@ static void access(struct board *b)
 		reset_board(b);
 }
 
-/* A tick as it is told. */
+/* A tick as it is reported. */
 static u64 told(u64 tick)
 {
 	return wild && !get_random_u32_below(20) ? tick ^ BIT_ULL(get_random_u32_below(64)) : tick;
@@ -338,7 +338,7 @@ static void advance(struct board *b, u64 now)
 	}
 }
 
-/* Hands over what there is; nobody else does at the same time. */
+/* Hands over what there is; nothing else does at the same time. */
 static void serve(struct board *b)
 {
 	struct litepulse_header header = {};

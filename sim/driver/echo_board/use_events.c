@@ -345,9 +345,9 @@ static void flood(void)
 }
 
 const struct guest_case event_cases[] = {
-	{ "lost", lost, "the board loses so much that it stops counting: each gap is told once" },
+	{ "lost", lost, "the board loses so much that it stops counting: each gap is reported once" },
 	{ "clock", clock_is_set, "the host's clock is set while it is read beside the board's" },
-	{ "wild", wild, "the board tells wrong ticks for a while; afterwards it is heard again" },
+	{ "wild", wild, "the board reports wrong ticks for a while; then events arrive again" },
 	{ "doubt", doubt, "what is dropped as a tick went back is reported: how much, and when" },
 	{ "newcomer", newcomer, "who wants more gets nothing of before, and loses nothing" },
 	{ "flood", flood, "as many edges as the board holds, for all files that may subscribe" },

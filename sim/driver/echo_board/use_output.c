@@ -48,7 +48,7 @@ static void de(void)
 	CHECK(driver_enable(fd, 1, 1, echo << 1, 0) == -EINVAL);
 	CHECK(driver_enable(fd, 1, 1, echo, ~0u) == -EINVAL);
 	CHECK(de_is(1001, 65534, 1023));
-	/* Without the flag it stays, and a tail of 0 can be asked for. */
+	/* Without the flag it stays, and a tail of 0 can be set. */
 	CHECK(!driver_enable(fd, 7, 8, 0, 0) && known("lead") == 7 && known("echo") == 1023);
 	CHECK(!driver_enable(fd, 7, 8, echo, 0) && known("lag") == 8 && known("echo") == 0);
 	CHECK(!driver_enable(fd, 7, 8, echo, 300) && known("echo") == 300);
@@ -71,7 +71,7 @@ static void de(void)
 	write_parameter("hold", "0");
 	stop_train(fd);
 
-	/* While a train runs, nobody can change the lead. All else can change. */
+	/* While a train runs, the lead cannot be changed. All else can. */
 	start_train(fd, endless);
 	for (int hidden = 0; hidden < 2; hidden++) {
 		write_parameter("hide_train", hidden ? "1" : "0");
@@ -105,7 +105,7 @@ static void de(void)
 	CHECK(de_is(5, 6, 301));
 	CHECK(!rs485(tty, on));
 	close(tty);
-	/* The next driver begins anew. */
+	/* The next driver begins from the start. */
 	unbind();
 	CHECK(known("echo") == 16);
 	bind_again();
@@ -393,7 +393,7 @@ static void rest(void)
 	/* Nothing was started. */
 	close(low_keeper(pulse));
 	CHECK(known("rest") == 0 && !output_of_clock(ptp));
-	/* What goes on ends by itself: whoever comes next, or, a while later, nobody. */
+	/* The clock's output ends by itself: after the next claim, or a while later without one. */
 	for (int next = 0; next < 3; next++) {
 		fd = low_keeper(pulse);
 		CHECK(!set_profile(fd, 1, 9600, LITEPULSE_PROFILE_INVERT));
@@ -426,7 +426,7 @@ const struct guest_case output_cases[] = {
 	{ "keep", keep, "what a claim kept goes on, though the one before could not be stopped" },
 	{ "profiles", profiles, "line profiles that kept output uses stay as they are (keeps=1)" },
 	{ "filters", filters, "so does the filter of what triggers a responder (keeps=1)" },
-	{ "perout", perout, "begins anew if what became of a change of its train is not known" },
+	{ "perout", perout, "restarts if the outcome of a change of its train is not known" },
 	{ "rest", rest, "the line rests at 0 only for a claim, or what it kept (keeps=1)" },
 	{ }
 };

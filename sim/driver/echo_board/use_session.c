@@ -392,7 +392,7 @@ static void settings(void)
 	write_parameter("fail_echo", "0");
 	sleep(2);
 	CHECK(de_is(7, 8, 300));
-	/* What was set last acts, also after a suspend, whoever set it. */
+	/* The latest setting acts, also after a suspend, whichever file made it. */
 	CHECK(!rs485(tty, on) && !tcdrain(tty) && !driver_enable(fd, 7, 8, 0, 0));
 	suspend_machine();
 	sleep(2);
@@ -550,7 +550,7 @@ const struct guest_case session_cases[] = {
 	{ "again", again, "what starts after a reset goes on, though settings come later" },
 	{ "behind", behind, "a tick that was read just before a reset, and is used after it" },
 	{ "settings", settings, "settings that did not arrive do when it can be reached again" },
-	{ "nap", nap, "nobody asks for anything while the machine is suspended" },
-	{ "killed", killed, "who waits for its turn at a slow board can be killed (sleeps=1)" },
+	{ "nap", nap, "no request is made while the machine is suspended" },
+	{ "killed", killed, "a program that waits for a slow board can be killed (sleeps=1)" },
 	{ }
 };
