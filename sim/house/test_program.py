@@ -214,7 +214,8 @@ def test_a_command_is_answered():
 
 
 def test_stamps_are_young_enough():
-    """A pulse's record is asked for at most as long behind its tick as litepulse_events says, also when a command was just looked at."""
+    """A pulse's record is requested at most as long behind its tick as litepulse_events allows,
+    also when a command was just looked at."""
     age = int(re.search(r"at most (\d+) behind when req rises", (hdl_dir() / "litepulse_events.sv").read_text())[1])
     not_here = ("place", "redo", "start_bad")
     ways = {

@@ -42,7 +42,7 @@ def interact(guest, files, extra):
 
 
 def main(argv=None):
-    """The command; exit status 2 when something that was asked for is not there."""
+    """The command; exit status 2 when something that was requested is missing."""
     parser = argparse.ArgumentParser(prog="make linux", description="The console of Linux on the simulated SoC.")
     parser.add_argument("--cpu", choices=linux_rig.CPUS, default=linux_rig.CPUS[0], help="default %(default)s")
     parser.add_argument("--flavour", choices=FLAVOURS, default="bench", help="of the kernel: test has lockdep; default %(default)s")

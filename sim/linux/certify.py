@@ -90,7 +90,7 @@ class Seen:
         return found
 
     def break_records(self):
-        """Each break that was asked for, with the low level that came then, if one did."""
+        """Each requested break, with the low level that followed, if one did."""
         requested = [(int(begun), int(ended)) for begun, ended in self.all("break")]
         check(len(self.breaks) in (0, len(requested)), f"{self.port.title}: {len(self.breaks)} breaks for {len(requested)}")
         lows = [break_in([(fall + SEEN, 0), (rise + SEEN, 1)], FRAME) for fall, rise in self.breaks] or [None] * len(requested)

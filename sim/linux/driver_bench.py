@@ -73,7 +73,7 @@ def frames(tick, data, baud, places=()):
 
 
 class Answers:
-    """What programs/bench.c said."""
+    """What programs/bench.c printed."""
 
     def __init__(self, result):
         self.pins = result.pins
@@ -110,7 +110,7 @@ class Answers:
 
 
 def environment(guest):
-    """A shell command that tells programs of a guest the addresses of registers."""
+    """A shell command that gives programs of a guest the addresses of registers."""
     registers = guest.machine.description["csr_registers"]
     return f"export CONSOLE={registers['uart_rxtx']['addr']:#x} PEER_TUNING={registers['peer_phy_tuning_word']['addr']:#x}"
 
@@ -362,7 +362,8 @@ def lines(figures):
     to = {"irq": "interrupt line", "handler": "handler's first access", "read": "behind read()", "pin": "start bit"}
     out += [
         "",
-        f"Delays in cycles, {LATENCIES} each. A lone byte is told after four frames of silence ({40 * HZ // LATENCY_BAUD:,} cycles)"
+        f"Delays in cycles, {LATENCIES} each. A lone byte is reported after four frames of silence"
+        f" ({40 * HZ // LATENCY_BAUD:,} cycles)"
         " unless `rx_trig_bytes` is 1.",
         "",
         "| from | to | by | load | median | least | most |",

@@ -55,7 +55,7 @@ def test_a_full_queue_refuses(guest):
 
 
 def test_what_is_no_launch_is_refused(guest):
-    """A pulse of no ticks; the core is not asked."""
+    """A pulse of no ticks; the core gets no request."""
     result = run(guest, LEAD, rises(500_000, 1_000_000), 40, width=0)
     assert seen_and_refused(result) == (2, [0, 1])
     assert len(answers(result)[0]) == 2 and changes(result.pins, "tx") == []
@@ -77,7 +77,8 @@ def test_a_reset_ends_it(guest):
 
 
 def test_line_and_claim_are_given_back(guest):
-    """While the module is loaded nobody else has them. When it is removed what waits in the queue is not sent."""
+    """While the module is loaded nothing else has them. When it is removed, launches that wait in
+    the queue are not sent."""
     lead = 120 * HZ // 1000
     holder = echo_module.loaded(guest, lead, WIDTH)
     script = """

@@ -47,7 +47,8 @@ def test_files_and_statuses(booted, cpu):
 
 @each_cpu
 def test_a_program_without_a_shell(booted, cpu):
-    """Its words are its words, whatever is in them; what cannot be executed is said."""
+    """It gets its words unchanged, whatever is in them; a program that cannot be executed is
+    reported."""
     guest = booted(cpu)
     result = guest.run(["/bin/busybox", "printf", "<%s>", "a b", "", "$HOME;`", "'\""])
     assert result.lines == ["<a b><><$HOME;`><'\">"]

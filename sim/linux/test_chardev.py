@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/litepulse0 on a real kernel: what programs/chardev.c tells, beside what the pins did. Every tick must be equal."""
+"""/dev/litepulse0 on a real kernel: what programs/chardev.c prints, beside what the pins did. Every
+tick must be equal."""
 
 from fractions import Fraction
 
@@ -352,7 +353,8 @@ def steps(frames):
 
 
 def test_bytes_that_the_board_lost_are_reported_to_all(chardev):
-    """/dev/litepulse0 tells each loss at its place among the bytes, the tty counts the same; each byte is one that came, or is counted."""
+    """/dev/litepulse0 reports each loss at its place among the bytes, and the tty counts the same.
+    Each byte is one that came, or is counted."""
     count, width = 3000, 40  # 12.5 Mbaud
     report, pins = chardev(
         "lost-bytes", "after ready flood\n" + steps(row(2000, bytes(k % 256 for k in range(count)), profile(12_500_000)))
@@ -386,7 +388,8 @@ def test_a_reset_is_reported_to_a_full_reader(chardev):
 
 
 def test_unaligned_buffers(chardev):
-    """All calls with buffers at odd addresses: the same records, the same answers, and what is asked for is done."""
+    """All calls with buffers at odd addresses: the same records, the same answers, and each request
+    is carried out."""
     report, pins = chardev("unaligned", "after ready edges\n" + toggles(16, 5000))
     for label in ("info", "subscribe", "stats", "time", "claim", "profile", "start", "adjust", "status", "stop", "responder", "keep"):
         assert report.result(f"odd-{label}") == (0, 0), label

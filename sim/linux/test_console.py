@@ -37,7 +37,7 @@ def console(linux):
 
 
 def text(result):
-    """What the pin said. All its edges are those of whole frames, to the tick."""
+    """The text on the pin. All its edges are those of whole frames, to the tick."""
     return data_of(read_frames(result.pin("tx"), [FORM])).decode()
 
 
@@ -121,7 +121,7 @@ def test_longer_than_the_fifo(console, cpu):
 
 @one
 def test_panic(console, linux, cpu):
-    """The machine is reset at once: what it said has left."""
+    """The machine is reset at once: its last message has left."""
     files = {"litepulse_halt.ko": linux(cpu, bootargs=BOOTARGS).module(HERE / "halt")["litepulse_halt"]}
     lines = ["insmod litepulse_halt.ko", "echo LAST WORDS >/sys/module/litepulse_halt/parameters/panic"]
     result = console(cpu, *lines, files=files, status=None, complaints=True, until="")

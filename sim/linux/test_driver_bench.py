@@ -47,7 +47,7 @@ def test_a_flood_wanted_one_by_one(cpu):
 
 
 def test_a_missing_byte_is_counted(bench):
-    """More than driver and board can hold, while nobody reads."""
+    """More than driver and board can hold, while no program reads."""
     answers, got, _ = bench.receive(PEER, 4_000_000, 2000, "loaded")
     assert got < 2000 and answers.numbers("got")[0] == got
 

@@ -24,7 +24,7 @@ CLASSIC = bytes([checksum(DATA)])
 
 
 class Report(LinLog):
-    """What programs/lin.c said, and the pins."""
+    """What programs/lin.c printed, and the pins."""
 
     def __init__(self, result):
         super().__init__("\n".join(result.lines))

@@ -143,7 +143,8 @@ def test_faulty_nodes_are_refused(booted, cpu):
 
 @pytest.mark.parametrize("cpu", TESTED_CPUS)
 def test_what_the_device_tree_wants(booted, cpu):
-    """The number of an alias, and RS-485 from the start: lead and lag are 1 ms each at the first byte, though no program asked."""
+    """The number of an alias, and RS-485 from the start: lead and lag are 1 ms each at the first
+    byte, although no program set them."""
     description = linux_sim.machine(cpu).description
     node = f"serial@{description['csr_bases']['pulse']:x}"
     guest = booted(

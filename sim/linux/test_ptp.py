@@ -35,7 +35,7 @@ class Event(NamedTuple):
 
 
 class Report:
-    """What programs/ptp.c said."""
+    """What programs/ptp.c printed."""
 
     def __init__(self, lines):
         self.lines = [line.split() for line in lines if line.strip()]
@@ -252,7 +252,7 @@ def test_phase_start_and_half_on(ptp):
 
 
 def test_stamps_are_the_pins(ptp):
-    """Each edge that was asked for, in its direction, at its tick; nothing else."""
+    """Each requested edge, in its direction, at its tick; nothing else."""
     steps = "".join(
         f"+{1000 + 700 * k + 61 * channel} {pin} {(k + (pin != 'rx')) % 2}\n"
         for k in range(6)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ring of a file of /dev/litepulse0: what programs/ring.c tells, beside what the pins did. Every tick must be equal."""
+"""The ring of a file of /dev/litepulse0: what programs/ring.c prints, beside what the pins did.
+Every tick must be equal."""
 
 import pytest
 

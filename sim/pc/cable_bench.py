@@ -235,9 +235,10 @@ as long as the guest or the adapter is late.
 An event is 6 bytes on the line and {BUS_CYCLES} cycles of the board's bus
 ([bridge.md](bridge.md#packed-answers)). At {HZ // 10**6} MHz the bus carries {HZ // BUS_CYCLES:,} events a second, which is
 less than the line would.""",
-    "wakes": """What limits: a board on a cable cannot interrupt. It is asked `poll_us` (1000) after an answer that
-brought something; while none does, the driver backs off to every `idle_us` (10000). A delay is a
-round trip and what is left of that interval.""",
+    "wakes": """\
+What limits: a board on a cable cannot interrupt. The driver polls it `poll_us` (1000) after an
+answer that brought something; while none does, it backs off to every `idle_us` (10000). A delay is
+a round trip and what is left of that interval.""",
     "ttys": """What limits: a received byte is a record of 8 bytes, of which those that repeat are left out on the
 cable. Of bytes to be sent at most 220 are in a request. The board holds 512, whose room is looked
 at with each answer. Both directions share the requests.""",
@@ -322,7 +323,7 @@ def lines(figures):
         "",
         "### While idle",
         "",
-        f"{IDLE_MS // 1000} s, nobody reads, nothing happens.",
+        f"{IDLE_MS // 1000} s, no program reads, nothing happens.",
         "",
         "| | CPU | thread | requests per second |",
         "|---|---|---|---|",

@@ -24,7 +24,8 @@ STEPS = f"""
 
 
 def run(guest, command, stimulus=None, files=None, **options):
-    """The Run of a command: lin0 is down, its bit rate set; `dump` is to have what `candump` said."""
+    """The Run of a command: lin0 is down, its bit rate set; `dump` is to have the output of
+    `candump`."""
     loaded, can = guest.with_can()
     before, driver = guest.attaching()
     nodes = ["--stimulus", stimulus] if stimulus else []

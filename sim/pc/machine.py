@@ -4,7 +4,8 @@
 QEMU computes every instruction (TCG): a KVM that is there may still not work. It ends with this process.
 
 QEMU writes to an adapter's socket from its main loop and waits until all is written. So the other end must always read,
-or all stands still, its monitor too: everything here happens in one loop, `pump`, which waits for nobody.
+or all stands still, its monitor too: everything here happens in one loop, `pump`, which never waits
+for one end.
 """
 
 import contextlib
@@ -238,7 +239,7 @@ class Machine:
         raise GuestError(f"{QEMU} does not start: {self.error_output()}")
 
     def error_output(self):
-        """What QEMU itself said."""
+        """QEMU's own messages."""
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace").strip() or "it says nothing"
 

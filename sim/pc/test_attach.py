@@ -144,7 +144,7 @@ def test_attach_and_detach_many_times(pc):
 
 
 def test_attach_and_detach_at_once(pc):
-    """Nobody waits for anything: attached and given up again at every moment of it."""
+    """No step waits for another: a port is attached, and detached at every moment of that."""
     guest = pc(ONE)
     result = guest.run(
         f"""{LOADED}
@@ -346,7 +346,8 @@ def test_a_board_that_restarted(pc):
 
 
 def test_delays_of_rs485(pc):
-    """With a clock of which a millisecond is no whole number of ticks: neither lead nor lag is shorter than asked for."""
+    """With a clock of which a millisecond is no whole number of ticks: neither lead nor lag is
+    shorter than requested."""
     guest, hz = pc(ONE), 333_333
     steps = "set=115200,8N1 rs485=3,1,2 write=42 drain"
     result = guest.attached(

@@ -49,7 +49,8 @@ def test_background(pc, line):
 
 @pytest.mark.parametrize("inpck, read", [("", "41"), ("inpck,", "")])
 def test_parity_is_ignored_only_if_checked(pc, inpck, read):
-    """IGNPAR drops a byte of the wrong parity with INPCK; without, nobody checks it."""
+    """IGNPAR drops a byte of the wrong parity with INPCK; without INPCK the parity is not
+    checked."""
     guest = pc(series.OWN)
     result = guest.attached(
         f"./tty_steps /dev/ttyPULSE0 {LOOP} set=9600,8E1,{inpck}ignpar claim profile=1,9600,8O1 launch=500000,1,65 read=1,40 icount",

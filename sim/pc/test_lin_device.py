@@ -22,7 +22,8 @@ EACH = pytest.mark.parametrize("line", series.each(pc_rig.LINES))
 @pytest.mark.full
 @EACH
 def test_master(pc, line):
-    """Headers, a published frame, our own table: edge by edge as they should be, and candump -H tells when."""
+    """Headers, a published frame, our own table: edge by edge as they should be, and candump -H
+    prints their times."""
     result = run(
         pc(line),
         f"""
@@ -115,7 +116,8 @@ def test_examples_of_sllin_for_a_master(pc, line):
 @pytest.mark.full
 @EACH
 def test_examples_of_sllin_for_a_slave(pc, line, tmp_path):
-    """Headers of 2, which nobody answers, and of 1 with a response, in turn: what sllin's README says that candump prints."""
+    """Headers of 2, without a response, and of 1, with one, in turn: candump prints what sllin's
+    README shows."""
     nodes, data = tmp_path / "nodes", b"\x08\x80"
     others = [BUS.header(10 * HZ + 2 * n * HZ // 2, PIDS[0x02]) for n in range(20)]
     others += [BUS.published(10 * HZ + (2 * n + 1) * HZ // 2, PIDS[0x01], data + bytes([checksum(data)])) for n in range(20)]

@@ -60,7 +60,7 @@ def test_testptp(pc):
 
 
 def servo(result, program):
-    """[(offset in ns, state of the servo), ...] of what phc2sys or ts2phc said."""
+    """[(offset in ns, state of the servo), ...] of the output of phc2sys or ts2phc."""
     return [(int(offset), state) for offset, state in re.findall(rf"{program}\[.*? offset +(-?\d+) (s\d)", "\n".join(result.lines))]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cocotb: checked frames at the pins of the serial bridge, whole and broken. What a broken one may do is said by framing.heard()."""
+"""cocotb: checked frames at the pins of the serial bridge, whole and broken. framing.heard() says
+what a broken one may do."""
 
 import cocotb
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge

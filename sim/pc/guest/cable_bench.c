@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What a board on a cable carries, and what it costs the PC: one case for each kind of figure of
- * sim/pc/cable_bench.py. Each but the first tells `took`: ns that passed, ns of these the CPU was
+ * sim/pc/cable_bench.py. Each but the first prints `took`: ns that passed, ns of these the CPU was
  * not idle, ns that the driver's thread ran, requests of the driver that were answered, and those
  * that had to be repeated, ns that the board got ahead of the clock here, its own ns.
  */
@@ -236,7 +236,8 @@ static void case_events(char **words)
 }
 
 /*
- * What came of a launch, and when poll() told. Return: false if nobody tells, as records were lost: `losses` counts how often.
+ * The outcome of a launch, and when poll() reported it. Return: false if the outcome is unknown, as
+ * records were lost: `losses` counts how often.
  */
 static bool outcome(int fd, uint16_t tag, struct litepulse_event *event, long long *woken, long long *losses)
 {
