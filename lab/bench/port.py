@@ -76,15 +76,15 @@ class Adapter:
         self.transactions = 0
 
     def lock(self):
-        """Nobody else is there."""
+        """There is no other program."""
         return contextlib.nullcontext()
 
     def has_frames(self):
-        """Nobody speaks them."""
+        """No frames are used."""
         return False
 
     def mark_frames(self):
-        """Nobody is to know."""
+        """Nothing is recorded."""
 
     def send(self, data):
         """They are on the line at once."""

@@ -45,7 +45,7 @@ def run_step(step):
     try:
         return begin, step.run(), None
     except Exception as error:  # whatever one step dies of, the others still measure
-        # What a guest said last stands at the end.
+        # The last output of a guest stands at the end.
         lines = str(error).splitlines()
         summary = " ... ".join(dict.fromkeys([*lines[:1], *[line.strip() for line in lines[-3:]]]))
         return begin, None, f"{type(error).__name__}: {summary}" if summary else type(error).__name__

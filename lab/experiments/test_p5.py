@@ -242,7 +242,7 @@ def test_stimuli_as_they_were_recorded():
     with pytest.raises(ExperimentError, match="^who: there was no stimulus$"):
         stimuli.shifted(recorded("aux0", [], 0), "who")
     for wrong in (late[:-1], [*late[:-1], (late[-1][0] + 1, 0)]):
-        with pytest.raises(ExperimentError, match="^who: the stimuli are not those that were asked for$"):
+        with pytest.raises(ExperimentError, match="^who: the stimuli are not those requested$"):
             stimuli.shifted(recorded("aux0", wrong, 0), "who")
 
 
@@ -297,7 +297,8 @@ def test_each_answer_has_its_stimulus():
 
 
 def canned(best_delays=(30_001, 32_500, 34_999)):
-    """Figures of two steps: the responder's, and a program that was refused once and whose last stimulus nobody saw."""
+    """Figures of two steps: the responder's, and a program that was refused once and did not see
+    its last stimulus."""
     best = {
         "who": p5_pads.WHO,
         "where": "here",
