@@ -310,7 +310,8 @@ def best_effort() -> Scene:
 
 
 def adjust(at_pulse: int, title: str) -> Scene:
-    """A change of a train whose period was 24,000 ticks to 19,200, asked for between pulses 1 and 2."""
+    """A change of a train from a period of 24,000 ticks to 19,200, requested between pulses 1 and
+    2."""
     from_tick, to_tick = 31_200, 38_400
     with bench(command_step=20) as b:
         b.profile(4)
