@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes a board behind a serial port a device of the kernel, and keeps it so: the process that has the port open holds the board.
 
-The port is looked at first, by ordinary reads; only a LitePulse of a version that is known is given to the kernel, whose line discipline
-then speaks to it (driver/litepulse_uartbone.c). What is not given to it is left as it was.
+The port is read first, by ordinary reads. Only a LitePulse of a known version is given to the
+kernel, whose line discipline then speaks to it (driver/litepulse_uartbone.c). Any other port is
+left as it was.
 """
 
 import contextlib
@@ -77,7 +78,8 @@ def look(stream: SerialStream, name: str, baud: int) -> Found:
     except TransportError as error:
         if "does not answer" not in str(error):
             raise
-        # Nothing tells a bridge that was left at a raised rate from an empty port, and we do not wait for its fallback.
+        # A bridge that was left at a raised rate looks like an empty port, and we do not wait for
+        # its fallback.
         raise TransportError(f"{error}; if it was in use a moment ago, try again in 3 s") from None
     rate, frames = (bus.read(regs.BRIDGE_BASE + 4 * register.index)[0] for register in regs.BRIDGE)
     return Found(identity.version, identity.clock_hz, identity.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, bool(frames))
@@ -116,7 +118,8 @@ class Settings:
 
 
 def open_port(port: Port, baud: int, wait: float = _LEFT) -> tuple[SerialStream, Settings]:
-    """(SerialStream, Settings it had before) of a Port that nobody else uses. LitePulseError if it cannot be had."""
+    """(SerialStream, Settings it had before) of a Port that no one else uses. LitePulseError if it
+    cannot be had."""
     try:
         file = open_for_locks(port.path)
     except OSError as error:
@@ -411,7 +414,7 @@ def serve(link: Link) -> bool:
 
 
 def notify(*lines: str) -> None:
-    """Tells systemd, if it started us."""
+    """Notifies systemd, if it started us."""
     address = os.environ.get("NOTIFY_SOCKET")
     if address:
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
@@ -505,7 +508,7 @@ def holding_process(path: str) -> int | None:
     try:
         file = open_for_locks(path)
     except OSError as error:
-        if error.errno == errno.EBUSY:  # attached: the kernel lets nobody but root open it
+        if error.errno == errno.EBUSY:  # attached: the kernel lets only root open it
             return None
         raise TransportError(f"{path}: cannot open the port ({error.strerror})") from None
     try:

@@ -148,12 +148,12 @@ class Board:
 
     @property
     def clocks(self) -> tuple[str, ...]:
-        """Those that open() can be asked for on this board."""
+        """Those that open() accepts for this board."""
         return self.identity.clocks
 
     @property
     def clock(self) -> str | None:
-        """The one that open() was asked for: events have times in it."""
+        """The one that was given to open(): events have times in it."""
         return self.backend.clock
 
     def status(self) -> Status:

@@ -163,8 +163,9 @@ class _Stimuli(SendRun):
 class Latency(Job[Sample]):
     """A running measurement. Iterating over it gives a Sample for each stimulus, and for each response that belongs to none.
 
-    `plan`: what was asked for, in ticks; `delays`: the distribution of the delays by now, in ticks; `counts`: {Sample.outcome: how often}
-    by now; `overtaken`: responses that came after the next stimulus, as far as that can be told
+    `plan`: what was requested, in ticks; `delays`: the distribution of the delays by now, in ticks;
+    `counts`: {Sample.outcome: how often} by now; `overtaken`: responses that came after the next
+    stimulus, as far as that is known
     """
 
     def __init__(self, backend: Backend, plan: LatencyPlan) -> None:

@@ -73,8 +73,8 @@ class Outlet:
         return bool(self._markers.wait_for_consumers(seconds))
 
     def close(self) -> None:
-        """Ends the streams: those who record them see that they are gone."""
-        self._markers = self._ticks = None  # what ends a stream of pylsl is that nobody holds it
+        """Ends the streams: programs that record them see that they are gone."""
+        self._markers = self._ticks = None  # a stream of pylsl ends when nothing refers to it
 
     def __enter__(self) -> Self:
         return self

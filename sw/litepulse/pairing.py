@@ -16,7 +16,8 @@ class Sample:
     outcome: 'answered'; 'missing': no response came in time; 'unknown': records were lost, or the job ended before; 'refused': the
         stimulus did not leave, `reason` says why; 'extra': a further response; 'stray': a response to no stimulus; 'ignored': it came
         sooner than the blanking time, or within the holdoff after another response
-    overtaken: the response came after the next stimulus; where that cannot be told, an extra one that came right after a missing one
+    overtaken: the response came after the next stimulus; where that is unknown, an extra one that
+    came right after a missing one
     """
 
     outcome: str

@@ -35,7 +35,7 @@ struct device {
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with the reason of errno. */
 _Noreturn void fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* After getopt_long() has told what is wrong. */
+/* After getopt_long() has printed what is wrong. */
 _Noreturn void fail_usage(void);
 _Noreturn void show_help(const char *text);
 /* A full disk or a closed pipe must not look like success. */

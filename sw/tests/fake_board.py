@@ -74,7 +74,7 @@ class FakeBoard:
         self.reset()
 
     def hold(self):
-        """As a bus of one user: nobody has to be kept away."""
+        """As a bus of one user: there is no other to exclude."""
         return contextlib.nullcontext()
 
     def reset(self):

@@ -92,7 +92,8 @@ def attached(machine, ended, *arguments):
 
 @contextlib.contextmanager
 def unchanged(terminal):
-    """A port's settings are after the block what they were before: unusual ones, which nobody sets by accident."""
+    """A port's settings are after the block what they were before: unusual ones, which no program
+    sets by accident."""
     file = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
     try:
         settings = termios.tcgetattr(file)
@@ -412,7 +413,8 @@ def test_a_port_that_is_not_there_is_not_waited_for(machine, monkeypatch):
 
 
 def test_the_rights_of_a_new_port(machine, board, monkeypatch):
-    """Until udev has set them nobody but root may open it; of an older port they are what they are."""
+    """Until udev has set them only root may open it; those of an older port are left as they
+    are."""
     port = machine.plug(board.spec)
     real, tried = os.access, []
 
@@ -477,7 +479,8 @@ def test_a_lone_wrong_port(machine, terminals):
 
 
 def test_a_cable_with_the_same_chip_is_taken_at_its_word(machine, terminals):
-    """An FT2232H of whoever: no board is found there by itself, and each of its ports may be named."""
+    """An FT2232H of any maker: no board is found there automatically, and each of its ports may be
+    named."""
     for name, interface in (("ttyUSB0", "00"), ("ttyUSB1", "01")):
         path = machine.plug(terminals[int(interface)], name, interface, product="Dual RS232-HS", manufacturer="FTDI")
         assert choose(machine.host, path).board is None

@@ -116,7 +116,8 @@ def test_the_bound_is_reached_by_the_worst_stray(size):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_bit_period_is_within_its_bound(seed):
-    """A UART of any rate at any place between ticks, with jitter: the true period is never farther away than is said."""
+    """A UART of any rate at any place between ticks, with jitter: the true period is always within
+    the stated bound."""
     rng = random.Random(seed)
     bit = Fraction(rng.randrange(20_000, 90_000), 101)
     jitter = rng.choice((0, 0, 3))
@@ -239,7 +240,8 @@ def test_rows_count_up():
 
 @pytest.mark.parametrize("seed", range(30))
 def test_mapped_times_are_as_sure_as_they_say(seed):
-    """A clock that goes evenly but 80 ppm fast, brackets of any width: the true time is always within what is said."""
+    """A clock that goes evenly but 80 ppm fast, brackets of any width: the true time is always
+    within the stated bound."""
     rng = random.Random(seed)
     rate = HZ * Fraction(1_000_080, 1_000_000) / 10**9  # ticks per ns
     moments = sorted(rng.sample(range(10**6, 10**9), 40))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the page of litepulse certify says: of machine and port, of figures below their uncertainty, of what is not real."""
+"""The page of litepulse certify: machine and port, figures below their uncertainty, what is
+simulated."""
 
 import copy
 import html
@@ -123,7 +124,8 @@ def test_what_was_lost_is_on_the_page_and_what_comes_from_elsewhere_is_text(host
     text = page.html(result)
     assert "/dev/ttyX&lt;0&gt;" in text and "of &amp; by" in text and "ttyX<0>" not in text
     assert all(html.escape(each[1:]) in text for each in (*result["complaints"], *result["not_real"]))
-    assert "4 busy processes" in text and "none seen, 1 asked for" in text and "not measured" in dict(summary(result))["true baud"]
+    assert "4 busy processes" in text and "none seen, 1 requested" in text
+    assert "not measured" in dict(summary(result))["true baud"]
 
 
 LOOK = """() => ({ width: document.documentElement.scrollWidth, paper: getComputedStyle(document.body).backgroundColor,

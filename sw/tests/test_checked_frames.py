@@ -292,7 +292,7 @@ def test_a_raised_rate(locked):
         bus.write(0x40, [1])
         before = len(server.checked.frames)
         bus.write(0x40, [2])
-        assert len(server.checked.frames) == before + 1, "nobody else has used a number"
+        assert len(server.checked.frames) == before + 1, "no other program has used a number"
         assert bus.read(0x40) == [2] and bus.repeated == locked and bus.framed
         bus.close()
         other = open_port(server.spec)
@@ -305,7 +305,7 @@ def test_a_raised_rate(locked):
 
 
 def test_a_look_is_one_frame():
-    """Status, events, bytes and what was acknowledged; bytes that nobody wants are not read."""
+    """Status, events, bytes and what was acknowledged; bytes that are not wanted are not read."""
     board = FakeBoard(event_depth=8)
     with Server(board, checked=Checked()) as server:
         backend = connect(port=server.spec)

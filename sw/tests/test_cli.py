@@ -406,7 +406,8 @@ def test_keep_stop_and_adjust_from_other_processes(board):
     assert moved and [t for t, *_ in board.line_log][moved] == kept["start"] + 48_000 * moved + 240
     done = run("--port", board.spec, "adjust", "--rate", "1M/7001", "--json")
     assert json.loads(done.stdout)["period_ticks"] == "336048" and board.train["period"] == 336048
-    board.step = 10_000  # ten times faster, asked for at ten phases: the coming pulse's new place has often passed
+    # ten times faster, requested at ten phases: the coming pulse's new place has often passed
+    board.step = 10_000
     for rate in ("1k", "9k") * 5:
         done = run("--port", board.spec, "adjust", "--rate", rate, "--json")
         assert done.returncode == 0, done.stderr
@@ -521,7 +522,7 @@ RESPOND = ["respond", "--on", "break", "--delay", "1us", "--keep"]
 
 @pytest.mark.parametrize("echo, ticks", [(None, 16), ("0", 0), ("5us", 240), ("1023t", 1023)])
 def test_the_echo_of_a_responder(echo, ticks, board):
-    """It is written each time: what an earlier command asked for does not stay."""
+    """It is written each time: an earlier command's setting does not stay."""
     assert run("--port", board.spec, *RESPOND, "--echo", "7t").returncode == 0 and board.word("echo") == 7
     done = run("--port", board.spec, *RESPOND, *(["--echo", echo] if echo else []), "--json")
     assert done.returncode == 0 and done.stderr == "" and json.loads(done.stdout)["echo_ticks"] == ticks

@@ -98,7 +98,7 @@ def test_blocks_of_records(samples, inputs):
             single = [one.feed(words[n : n + 4], tick) for n in range(0, len(words), 4)]
             if found is None:
                 kept += 1
-                assert vars(other) == before, "what is not decoded is not counted"
+                assert vars(other) == before, "records that are not decoded are not counted"
                 for n in range(0, len(words), 4):
                     other.feed(words[n : n + 4], tick)
             else:

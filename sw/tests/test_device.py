@@ -129,7 +129,7 @@ def test_what_is_kept_goes_on_without_a_host():
     board.silence(1000 * UNIT)
     assert board.train
     again = connect(board)
-    assert again.identity.session == device.identity.session and board.session >> 31, "whoever looks at it changes nothing"
+    assert again.identity.session == device.identity.session and board.session >> 31, "reads change nothing"
 
 
 def test_a_job_that_is_over_leaves_the_watchdog_off():

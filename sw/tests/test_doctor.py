@@ -202,7 +202,7 @@ def test_in_use(machine, board):
     assert check.state == NOTE and "ModemManager may try it out" in check.finding
     number = os.stat(path).st_rdev
     machine.write(f"udev/c{os.major(number)}:{os.minor(number)}", "S:serial/by-id/x\nE:ID_MM_PORT_IGNORE=1\nG:systemd")
-    assert examine(machine)["free"].finding == "nobody has it"
+    assert examine(machine)["free"].finding == "not in use"
     machine.write("proc/78/comm", "minicom")
     (machine.proc / "78" / "fd").mkdir()
     (machine.proc / "78" / "fd" / "3").symlink_to(board.spec)

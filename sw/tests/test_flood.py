@@ -323,7 +323,8 @@ MOST = FIFO // READ_RECORDS + 1  # reads of a look: what waits at most, and the 
 
 
 def test_a_look_at_the_driver_ends(kernel):
-    """All that waited when it began is in it: what the FIFO holds, which is asked to be as large as that."""
+    """All that waited when it began is in it: what the FIFO holds, whose size is requested to
+    suffice."""
     program = DriverBackend("/dev/null")
     program.recorder.record(EDGE)
     assert kernel.fifo == FIFO and kernel.reads == MOST
@@ -346,7 +347,7 @@ def test_a_verb_on_the_driver_ends_by_itself(words, lengths, kernel, capsys):
     assert cli.main([*words, "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert {key: len(result[key]) for key in lengths} == lengths and result["lost"] > kernel.LOST
-    # Until when all is known, the driver tells LAG_SECONDS later.
+    # The driver reports LAG_SECONDS later until when all is known.
     ticks = STEP + 2 * MOST * (READ_RECORDS - 1)
     assert kernel.reads <= MOST * (MS * (1 + 1000 * LAG_SECONDS) // ticks + 4)
 

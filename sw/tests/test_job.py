@@ -136,7 +136,7 @@ def test_recv_waits_as_long_as_it_may(opened, waits):
 
 
 def test_poll_on_the_simulated_board():
-    """Its time goes on although nobody waits."""
+    """Its time goes on although the program does not wait."""
     with litepulse.open(sim=True) as board, board.train(rate=1000, width="1us", count=5) as train:
         found = []
         while not train.over:

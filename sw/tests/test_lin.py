@@ -375,7 +375,8 @@ def frames_of_collision():
 @pytest.mark.seconds(40)
 @pytest.mark.parametrize("name", scenario.INJECTIONS)
 def test_faults_on_purpose(name, tmp_path):
-    """What goes out is what was asked for, to the tick, and so is what is heard. sim/driver does the same on the kernel's driver."""
+    """What is sent and what is heard is as requested, to the tick. sim/driver does the same on the
+    kernel's driver."""
     vcd = tmp_path / "out.vcd"
     result = result_of("--sim", "--vcd", vcd, *scenario.inject(name), "--at", "2000000t")
     assert result["tick"] == 2_000_000
@@ -424,7 +425,7 @@ def test_a_schedule_over_a_port(schedule, tmp_path):
     with board_on_a_bus(vcd) as spec:
         result = result_of(
             *("--port", spec, "lin", "master", LDF, "--schedule", schedule, "--rounds", 2, "--set", "WindowUp=1", "--set", "Light=7"),
-            status=int(schedule == "Normal"),  # nobody answers the headers of slaves
+            status=int(schedule == "Normal"),  # no node answers the headers of slaves
         )
     tick, edges, frames = result["start"], [], []
     for turn in range(2):
@@ -469,7 +470,7 @@ def test_monitor(tmp_path):
 
 @pytest.mark.seconds(15)
 def test_from_python():
-    """The package: a master whose signals change while it runs, and that ends as it is asked to."""
+    """The package: a master whose signals change while it runs, and that ends on request."""
     network = lin.Description(LDF)
     with litepulse.open(sim=True) as board:
         with lin.master(board, network, "Normal", values={"WindowSpeed": 10}) as master:

@@ -109,7 +109,7 @@ def node_of(name, node):
         (0x7F, "b6", None),  # to all nodes: no refusal, several would answer at once
         (0x7F, "b41122334455", None),
         (0x0C, "b200ff7fffff", None),  # another node
-        (0x7E, "b200ff7fffff", None),  # functional: nobody answers
+        (0x7E, "b200ff7fffff", None),  # functional: no node answers
         (0x0A, "b200ff7fff", None),  # too short
         (0x0A, "22f190", None),  # another service
         (0x0A, "b70049ffffff", "f7"),  # AssignFrameIdentifierRange
@@ -260,7 +260,7 @@ def answered(message):
 
 @pytest.mark.seconds(30)
 def test_a_slave_keeps_its_configuration(tmp_path):
-    """It begins with what it saved; what it can be asked for comes from options."""
+    """It begins with what it saved; options give what requests can read."""
     file = tmp_path / "motor.json"
     options = {"identifiers": {1: bytes.fromhex("78563412")}, "dump": bytes.fromhex("0a0b0c0d0e"), "configuration": file}
     scene = [
@@ -527,7 +527,8 @@ def test_what_answers_a_request(data, nad, wanted):
 @pytest.mark.seconds(20)
 @pytest.mark.parametrize("words, nad", [(["--node", "Motor"], 0x0A), (["--nad", "0x33"], 0x33)])
 def test_a_request_by_command(words, nad, tmp_path, capsys):
-    """Nobody answers: the request is on the pin, headers of SlaveResp follow until the time is over, and the status is 1."""
+    """No node answers: the request is on the pin, headers of SlaveResp follow until the time is
+    over, and the status is 1."""
     vcd = tmp_path / "bus.vcd"
     options = ["--data", "b200ff7fffff", "--timeout", "100ms", "--json"]
     assert cli.main(["--sim", "--vcd", str(vcd), "lin", "request", str(file_of("diagnostics")), *words, *options]) == 1

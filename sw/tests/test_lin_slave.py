@@ -65,7 +65,8 @@ def window(place, error=0):
 @pytest.mark.seconds(15)
 @pytest.mark.parametrize("bits", [None, "0.004", "7/3", "4"])
 def test_answers_start_at_their_tick(tmp_path, bits):
-    """Headers of the node, of another node, of the master, of a sporadic frame, of nobody, and SlaveResp."""
+    """Headers of the node, of another node, of the master, of a sporadic frame, of no node, and
+    SlaveResp."""
     space = int(Fraction(bits or 1) * BIT)
     mirror = with_checksum(b"\x61\x34\x12\xff", MIRROR)
     control, light = with_checksum(b"\x03\xff", CONTROL), with_checksum(b"\x09", LIGHT)
@@ -77,7 +78,7 @@ def test_answers_start_at_their_tick(tmp_path, bits):
     result = result_of(
         *("--sim", "--stimulus", nodes, "--vcd", vcd, "lin", "slave", LDF, "--node", "Window", "--set", "WindowPlace=0x55"),
         *(*([] if bits is None else ["--space", bits]), "--count", 6),
-        status=1,  # nobody answered SlaveResp
+        status=1,  # no node answered SlaveResp
     )
     values = with_checksum(window(0x55), WINDOW)
     assert sent(vcd) == answer(at[0], values, space) + answer(at[-1], values, space)
@@ -193,7 +194,7 @@ def test_event_triggered(tmp_path):
         (WINDOW, b"", 2),  # set, and polled
         (ANY, b"", None),
         (ANY, b"", "collision"),  # set
-        (ANY, b"", 3),  # nobody has asked for WindowState, so it is still an event
+        (ANY, b"", 3),  # WindowState has not been requested, so it is still an event
         (ANY, b"", None),
     ]
     at = [START + n * STEP for n in range(len(scene))]
@@ -225,7 +226,7 @@ def test_event_triggered(tmp_path):
 
 @pytest.mark.seconds(10)
 def test_diagnostic_responses(tmp_path):
-    """Each answers one header, in order, with the classic checksum; then nobody answers."""
+    """Each answers one header, in order, with the classic checksum; then no node answers."""
     at = [START + n * STEP for n in range(4)]
     nodes = stimulus(tmp_path / "nodes", *(header(tick, RESPONSE) for tick in at))
     first, second = bytes(range(8)), bytes(range(100, 108))
@@ -412,7 +413,8 @@ def test_lost_records_are_reported():
 
 
 def test_events_whose_answer_is_lost_are_given_again():
-    """Records are missing, so nobody knows whether the update was read: the next header gets it, too."""
+    """Records are missing, so it is unknown whether the update was read: the next header gets it,
+    too."""
     with Server(FakeBoard(step=5_000, receive_depth=4), "tcp") as server, litepulse.open(port=server.spec) as opened:
         board = server.board
         with lin.slave(opened, lin.Description(LDF), "Window", values={"WindowPlace": 5}) as slave:

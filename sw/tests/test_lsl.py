@@ -78,7 +78,7 @@ def test_what_a_recorder_gets(pylsl, stimulus):
 
 
 def test_bytes_and_losses(pylsl):
-    """Of a loss nobody knows the time: it has the one at which it was noticed, and no bound."""
+    """The time of a loss is unknown: it has the one at which it was noticed, and no bound."""
     from litepulse.lsl import BYTE, LOST, Outlet
 
     with Server(FakeBoard()) as server, litepulse.open(port=server.spec, clock="monotonic") as board, Outlet(board, "bytes") as outlet:

@@ -57,7 +57,7 @@ def pins(path, hz=HZ, scale="10 ns"):
     text = Path(path).read_text()
     assert f"$timescale {scale} $end" in text
     unit = int(scale.split()[0]) * {"us": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}[scale.split()[1]]
-    assert unit <= Fraction(1, hz) / 2 < 10 * unit, "as coarse as ticks can still be told apart"
+    assert unit <= Fraction(1, hz) / 2 < 10 * unit, "as coarse as ticks still differ"
     names = {code: name for code, name in re.findall(r"\$var wire 1 (\S+) (\S+) \$end", text)}
     changes, tick = {name: [] for name in names.values()}, 0
     for line in text.split("$enddefinitions $end", 1)[1].splitlines():

@@ -275,7 +275,8 @@ def test_the_lock_of_a_port_goes_with_its_owner(tmp_path, monkeypatch):
 
 
 def test_a_lock_that_is_removed_before_it_is_taken(tmp_path, monkeypatch):
-    """Between open() and flock() its owner goes and another one comes: what was opened is nobody's name any more."""
+    """Between open() and flock() its owner ends and another one begins: the opened file has no name
+    any more."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     first, second, third = (Owner("tcp:127.0.0.1:1") for _ in range(3))
     opened = second._open

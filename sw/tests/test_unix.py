@@ -38,12 +38,12 @@ VERBS = {
     "send": (["send", "{bytes}", "--baud", "115200"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
-    "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # nobody answers
+    "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # no node answers
     "lin slave": (["lin", "slave", "{ldf}", "--node", "Window", "--for", "20ms"], 1),  # nothing was heard
     "lin request": (
         ["lin", "request", "{ldf}", "--node", "Window", "--data", "3e", "--timeout", "20ms", "--loopback"],
         1,
-    ),  # nobody answers
+    ),  # no node answers
     "lin inject": (["lin", "inject", "--id", "16", "--loopback"], 0),
     "lin header": (["lin", "header", "--id", "16"], 0),
     "latency": (["latency", "--width", "10us", "--on", "edge:0:fall", "--interval", "1ms", "--for", "20ms"], 1),  # nothing answers
@@ -436,7 +436,7 @@ def test_did_you_mean(words, near):
     ],
 )
 def test_an_option_of_another_verb(words, why, capsys):
-    """Nobody is asked whether he meant what he wrote."""
+    """Is an error, without a question."""
     assert cli.main(words) == 2
     message = capsys.readouterr().err
     assert is_one_line(message) and message.startswith(f"litepulse: {why} (") and "did you mean" not in message

@@ -113,7 +113,8 @@ class Wanted:
 class Batch:
     """Records in the order of each stream. All that happened before `tick` and was wanted is in this batch or an earlier one.
 
-    now: the board's tick at this look, perhaps much later; edges: all there is, where columns were asked for and there is nothing else
+    now: the board's tick at this look, perhaps much later; edges: all there is, where columns were
+    requested and there is nothing else
     """
 
     tick: int
@@ -139,7 +140,7 @@ class Losses:
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """A train as it was asked for. launch and profile: None if they are not known."""
+    """A train as it was requested. launch and profile: None if they are not known."""
 
     period: Period
     count: int

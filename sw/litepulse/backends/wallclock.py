@@ -53,7 +53,8 @@ class _Known:
 class WallClock:
     """What a clock of the PC showed at a tick. Each reading bounds it, less and less tightly with the distance; all together count.
 
-    exact: a simulated board, whose time passes by what is asked of it: its clock begins with the first reading, and goes with the ticks
+    exact: a simulated board, whose time passes by commands: its clock begins with the first
+    reading, and goes with the ticks
     """
 
     def __init__(self, clock: str, tick_hz: Fraction, exact: bool) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From what was seen of a serial port to figures. Pure: no device, no file, no clock; ticks and fractions, nothing is a float.
 
-A stamp is the tick of the first sample that shows a new level, so each is late by anything from nothing to one tick. What is said to be
-uncertain covers that.
+A stamp is the tick of the first sample that shows a new level, so each is late by up to one tick.
+The stated uncertainty covers that.
 """
 
 import math
@@ -177,7 +177,7 @@ class Bits:
 
 
 def bits_of(blocks: Iterable[Sequence[PinEdge]], fmt: Format, nominal: Fraction, tick_hz: Fraction) -> Bits:
-    """nominal: the bit period that was asked for, in ticks."""
+    """nominal: the bit period that was requested, in ticks."""
     frames = [read_frames(edges, fmt, nominal) for edges in blocks]
     wanted = alternating(fmt)
     good = [[frame for frame in block if frame.good and frame.data == wanted] for block in frames]
@@ -239,7 +239,8 @@ def baud_of(bit: Fraction, uncertainty: Fraction, nominal_baud: Fraction, tick_h
 
 @dataclass(frozen=True)
 class Loss:
-    """How what came differs from what was sent, by the fewest changes: bytes missing, bytes that differ, bytes nobody sent."""
+    """How what came differs from what was sent, by the fewest changes: bytes missing, bytes that
+    differ, bytes that were not sent."""
 
     sent: int = 0
     received: int = 0
@@ -295,9 +296,9 @@ def loss_of(transfer: Transfer) -> Loss:
 class ClockMap:
     """Ticks of the board as nanoseconds of the host, between readings of both. What the readings leave open, the result leaves open, too.
 
-    Of the readings, those count that leave open at most twice as much as the best one. Between two of them, a board's clock goes evenly; as
-    far as it did not go at its nominal rate, nobody knows when it went how fast, so that is open, too. And so is a tick: a stamp is a whole
-    one.
+    Of the readings, those count that leave open at most twice as much as the best one. Between two
+    of them, a board's clock goes evenly. As far as it did not go at its nominal rate, it is unknown
+    when it went how fast, so that is open, too. And so is a tick: a stamp is a whole one.
     """
 
     def __init__(self, readings: Iterable[Reading], tick_hz: Fraction) -> None:

@@ -33,7 +33,7 @@ from litepulse.errors import LitePulseError
 from litepulse.line import Format
 from litepulse.port_program import PortProgram, opened, run, write_all
 
-QUIET_BEHIND_ALL = 0.02  # seconds in which bytes show that nobody sent
+QUIET_BEHIND_ALL = 0.02  # seconds in which bytes that were not sent show
 HEARD_SECONDS = 20.0  # after which bytes that keep coming are the other end's fault
 ANSWER_SECONDS = 60.0  # for a command that takes as long as bytes take on the line
 _TIOCSBRK, _TIOCCBRK = 0x5427, 0x5428  # asm-generic/ioctls.h

@@ -74,7 +74,8 @@ class Found:
         self.edge_count = self.byte_count = 0
 
     def add(self, tick: int, what: str, value: int | RxByte | Lost, ns: int | None, uncertainty: int) -> tuple[int, str | None, str]:
-        """An edge or a byte, with its time in the clock asked for; returns (value and flags for programs, text for people)."""
+        """An edge or a byte, with its time in the requested clock; returns (value and flags for
+        programs, text for people)."""
         if isinstance(value, Lost):
             return value.count, "at_least" if value.at_least else None, f"LOST {value}"
         more = {} if self.clock is None else {"ns": ns, "uncertainty_ns": uncertainty}

@@ -29,7 +29,7 @@ from litepulse.pairing import ANSWERED, EXTRA, IGNORED, MISSING, REFUSED, STRAY,
 from litepulse.realtime import DEFAULT_PRIORITY, quietest_cpu
 from litepulse.units import Timescale, counted, exact, fixed, in_ticks, parse_count, si, to_rate
 
-KEPT = 100_000  # samples of which --json tells
+KEPT = 100_000  # samples that --json lists
 BINS = 20
 LIVE_SECONDS = 0.25  # between two new live tables: percentiles of many values take time
 SETTINGS = ("priority", "memory", "cpu", "dma")
@@ -219,7 +219,7 @@ class Answerer:
 
 @dataclass
 class Seen:
-    """Samples that --json tells."""
+    """Samples that --json lists."""
 
     samples: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
@@ -475,7 +475,9 @@ def text_of(board: Board, job: Latency, losses: Losses, answerer: Answerer | Non
     rows[0] = (rows[0][0], f"{rows[0][1]}, {records_lost(losses.total, losses.at_least)}")
     few = [percent_name(each) for each in PERCENTILES if job.delays.count and job.delays.count * (100 - each) < 100]
     if few:
-        rows.append(("few", f"of {counted(job.delays.count, 'sample')}, {' and '.join(few)} cannot be told from the largest"))
+        samples = counted(job.delays.count, "sample")
+        same = f"{' and '.join(few)} cannot be distinguished from the largest"
+        rows.append(("few", f"of {samples}, {same}"))
     notes = {
         STRAY: "responses to no stimulus: too late, or another byte",
         IGNORED: "edges or bytes within the blanking time or the holdoff",

@@ -95,7 +95,7 @@ class MasterRun(BusRun):
         self._next: str | None = None  # schedule that follows at the next border
         self.open_requests: deque[Request] = deque()
         self.asleep = False
-        self._waking: Fraction | None = None  # tick of the pulse that woke the bus, or that shall
+        self._waking: Fraction | None = None  # tick of the pulse that woke the bus, or that is to
         self._sleep, self._slept = False, Fraction(0)
         self._answer_end: Fraction | None = None  # of the slot of SlaveResp that is on its way
         self._until: Fraction | None = None  # end of the slot whose outcome decides what follows

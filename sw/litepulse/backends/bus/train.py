@@ -87,7 +87,8 @@ class BusTrain:
 
     def _change_once(self, old: Period, period: Period, at_pulse: int, step: int) -> tuple[Event | None, bool]:
         """Asks for a change once; (Event, still pending) as _await_change()."""
-        with self._registers.bus.hold():  # who follows the train would take the record that tells what became of it
+        # a program that follows the train would take the outcome's record
+        with self._registers.bus.hold():
             position = self._recorder.end()
             try:
                 self.adjust(period, at_pulse, step)
@@ -127,7 +128,8 @@ class BusTrain:
 
     def newest_pulse(self) -> tuple[int, int] | None:
         end = time.monotonic() + 5
-        # Who follows a fast train would take its records, so it waits. Nobody looks that often at a slow one.
+        # A program that follows a fast train would take its records, so it waits. No program reads
+        # those of a slow one that often.
         fast = period_from_words(self._change_words()).ticks < self._registers.timescale.tick_hz / 10
         with self._recorder.also("tx_train"), self._registers.bus.hold() if fast else contextlib.nullcontext():
             position = self._recorder.end()
