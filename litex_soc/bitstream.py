@@ -3,8 +3,9 @@
 
     python -m litex_soc.bitstream BOARD [--fpga F] [--variant V] [--samples S] [--seeds N]
 
-Exit status 1 if a tool failed, 2 if something was asked for that there is not, 3 if it does not fit or misses a clock with every
-placement (no bitstream then). What was built from the same files with the same tools is taken from the cache.
+Exit status 1 if a tool failed, 2 if something was requested that does not exist, 3 if it does not
+fit or misses a clock with every placement (no bitstream then). What was built from the same files
+with the same tools is taken from the cache.
 """
 
 import argparse
@@ -126,7 +127,7 @@ class Result:
 
 
 def run_tool(folder, name, *arguments, allow=()):
-    """Runs a tool in `folder`; what it said. ToolError for a status that is not 0 or in `allow`."""
+    """Runs a tool in `folder`; its output. ToolError for a status that is not 0 or in `allow`."""
     env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
     program = shutil.which(name, path=env["PATH"])
     if not program:

@@ -57,7 +57,7 @@ class SerialBridge(LiteXModule):
         clock = Fraction(sys_clk_freq)
         clock_field = round(clock / regmap.BRIDGE_CLOCK_UNIT)
         if not 0 < clock_field < 1 << 16:
-            raise ValueError(f"a clock of {sys_clk_freq} Hz cannot be told to the host")
+            raise ValueError(f"a clock of {sys_clk_freq} Hz cannot be reported to the host")
         self.base_word = base = rate_word(regmap.BRIDGE_BAUD, clock)
 
         # The rate: `sample` is the carry of one accumulator, eight times in a bit, and LiteX's line interface steps with it, eight
