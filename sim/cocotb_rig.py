@@ -235,7 +235,7 @@ def model(toplevel, sources, parameters=None, simulator="verilator", build_args=
 
 
 def tidy(days=3, keep=5):
-    """Removes models and runs that nobody used for days, so that build/ does not grow for ever."""
+    """Removes models and runs that were not used for days, so that build/ does not grow forever."""
     MODELS.evict(unused_days=days)
     limit = time.time() - days * 86400
     for folder in sorted(BUILD.glob("runs/*/"), key=lambda path: path.stat().st_mtime)[:-keep]:

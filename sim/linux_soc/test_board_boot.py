@@ -119,7 +119,8 @@ def forged(image, **fields):
 
 
 def refused(folder, contents, after=(), **more):
-    """The line that the ROM ends with, having said `after` beside its first; nothing follows it for a long time."""
+    """The line that the ROM ends with, after `after` beside its first; nothing follows it for a
+    long time."""
     run = board_rig.run(folder, contents, cycles=2_500_000, **more)
     assert (run.status, run.errors) == (1, "")
     assert run.texts[0] == "boot: SDRAM 32 MB" and run.texts[1:-1] == list(after)
