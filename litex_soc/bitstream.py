@@ -73,7 +73,8 @@ def placing(choice):
 
 
 def synthesis(fpga, samples):
-    """Yosys commands for an FPGA of litex_soc/boards, and so many samples per cycle, with {0} for the top module."""
+    """Yosys commands for an FPGA of litex_soc/boards, and a number of samples per cycle, with {0}
+    for the top module."""
     return SYNTHESIS.get(fpga) or (LUT_RAM if samples > 2 else "") + "synth_ecp5 -top {0} -json {0}.json"
 
 
@@ -239,7 +240,8 @@ def settling_ns(report, mhz):
     """How long a register that an input has caught between the levels may take to decide, for the worst sample of the worst input.
 
     That is what clock-to-output, wire and set-up leave of the time between the registers of the PHY's synchroniser, summed over them,
-    by nextpnr's detailed report at a `pulse` of so many `mhz`. Registers within a pad of an ECP5 come on top. None: there is no PHY.
+    by nextpnr's detailed report at a `pulse` of `mhz`. Registers within a pad of an ECP5 come on
+    top. None: there is no PHY.
     """
     left = {}
     for net in report["detailed_net_timings"]:
@@ -377,7 +379,7 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False, 
 
     The seed that was good last is tried first, and is enough when it meets all clocks, unless `search` asks for a look at others: until
     they are enough(), or all of them with `every`. There is a bitstream (bitstream_path) if the first result fits and its margin is
-    not negative. If somebody else builds in the same folder, it waits.
+    not negative. If another process builds in the same folder, it waits.
     """
     folder = folder or BUILD / choice.name
     with locked(folder.with_name(f"{folder.name}.lock")):

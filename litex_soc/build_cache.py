@@ -254,7 +254,7 @@ class Store:
         return removed
 
     def _discard(self, entry: Entry) -> bool:
-        """Removes an entry unless somebody is making it."""
+        """Removes an entry unless a process is making it."""
         lock = self._lock(entry.path)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with open(lock, "w", encoding="utf-8") as handle:
@@ -288,7 +288,7 @@ def remove(path: Path) -> None:
 
 
 def megabytes(size: float) -> str:
-    """'12.3 MB' of so many bytes."""
+    """'12.3 MB' of `size` bytes."""
     return f"{size / 1e6:,.1f} MB"
 
 

@@ -157,7 +157,7 @@ class Bench:
         return [(edge.tick, f"{edge.tick - T}") for edge in found]
 
     def profile(self, bit_ticks: Fraction | int, number: int = 1) -> Profile:
-        """5N1 with bits so long, in a line profile."""
+        """5N1 with bits of `bit_ticks`, in a line profile."""
         made = Profile(self.board.identity.timescale.bit_period(self.board.identity.timescale.tick_hz / bit_ticks), Format(5))
         if number:
             self.board.line.set_profile(number, made)

@@ -142,7 +142,8 @@ PUBLIC = '`verilator_config\npublic_flat_rw -module "{}" -var "*"\n'
 
 
 def dies_with_us(number):
-    """For preexec_fn: the child gets this signal when we are gone, whatever became of us; none is left simulating for ever."""
+    """For preexec_fn: the child gets this signal when this process ends, in whatever way; no
+    simulation is left running."""
     libc = ctypes.CDLL(None)
     pr_set_pdeathsig = 1
     return lambda: libc.prctl(pr_set_pdeathsig, number)

@@ -52,7 +52,8 @@ def run_step(step):
 
 
 def measure(todo, results, long, jobs, say):
-    """Runs steps, [(experiment, step)], so many at a time, the longest first; keeps each result at once. How many failed."""
+    """Runs steps, [(experiment, step)], `jobs` at a time, the longest first; keeps each result at
+    once. How many failed."""
     todo = sorted(todo, key=lambda entry: -entry[1].seconds)
     begin, failed, ended, done, busy = time.monotonic(), 0, 0, 0.0, 0.0
     with ThreadPoolExecutor(jobs) as pool:

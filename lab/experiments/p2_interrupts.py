@@ -47,7 +47,7 @@ FIFO_16550 = (1, 4, 8, 14)  # its trigger levels
 
 
 def length(baud, seconds):
-    """Bytes of the file that are sent: all, or what fits into so many seconds."""
+    """Bytes of the file that are sent: all, or what fits into `seconds`."""
     return min(FILE, int(seconds * baud / 10))
 
 

@@ -20,7 +20,8 @@ SHIFT = 23_431  # divides nothing here: each stimulus meets the scheduler's tick
 
 
 def places(first, count, spacing):
-    """Ticks of so many stimuli, at least half of `spacing` apart, anywhere between two ticks of a scheduler."""
+    """Ticks of `count` stimuli, at least half of `spacing` apart, anywhere between two ticks of a
+    scheduler."""
     return [first + n * spacing + n * n * SHIFT % (spacing // 2) for n in range(count)]
 
 

@@ -343,7 +343,8 @@ public:
 
     int error = 0;  // errno of the first write that failed: the file is not whole
 
-    // The exact time of a tick in units, of which a second has so many, rounded; from the tick count each time, so nothing adds up.
+    // The exact time of a tick in units, of which there is a whole number in a second, rounded;
+    // from the tick count each time, so nothing adds up.
     static uint64_t time_of(uint64_t tick, uint32_t num, uint32_t den, uint64_t per_second)
     {
         using Wide = unsigned __int128;

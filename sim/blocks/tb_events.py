@@ -317,7 +317,8 @@ async def test_promise6_count_stops(dut):
         dut.rst.value = 0
 
         async def edges(number, both):
-            """So many cycles with an edge in each, with `both` with one of either group; then all has been counted."""
+            """`number` cycles with an edge in each, with `both` with one of either group; then all
+            has been counted."""
             border(plain=1, filtered=both, changed=1 | both << S)
             await Timer(10 * number - 5, "ns")
             await RisingEdge(dut.clk)
@@ -338,7 +339,7 @@ async def test_promise6_count_stops(dut):
 
         await edges(begun, 0)
         assert int(dut.ev_gap.value) and int(dut.ev_lost.value) == begun
-        dut.st_data.value = begin  # as if so many had been lost
+        dut.st_data.value = begin  # as if this many had been lost
         await RisingEdge(dut.clk)
         assert int(dut.ev_lost.value) == begin
         await edges(cycles, both)

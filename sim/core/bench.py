@@ -659,7 +659,8 @@ class Bench:
             handle.value = level
 
     def transceiver(self, ticks):
-        """Lets rx show what tx does so many ticks later than a wire would. Returns the task, to be cancelled."""
+        """Lets rx show what tx does `ticks` later than a wire would. Returns the task, to be
+        cancelled."""
 
         async def show(level):
             await Timer(ticks * TICK + TICK // 2, "step")

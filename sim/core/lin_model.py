@@ -73,7 +73,7 @@ class Master:
         self.changes = []
 
     def level(self, level, bits):
-        """A level for so many bit times."""
+        """A level for `bits` bit times."""
         shake = Fraction(self.jitter.randrange(-100, 101), 100) * self.bit / 25 if self.jitter else 0
         tick = -floor(-(self.time + shake))
         if self.changes and tick <= self.changes[-1][0]:

@@ -34,7 +34,7 @@ class Counts(NamedTuple):
 
 
 def program(entries=64):
-    """The program of lin_traffic.cpp, to be built, for a core with so many entries."""
+    """The program of lin_traffic.cpp, to be built, for a core with `entries` entries."""
     return core_alone.program("lin-traffic", "the core alone on a LIN bus", SIM / "core" / "lin_traffic.cpp", f"LIN_ENTRIES={entries}")
 
 
@@ -131,7 +131,8 @@ class Batch:
 
 
 def run(seed, headers, entries=64, path=None):
-    """Plays so many random headers in batches, by the program at `path` or else the one for the core as it is; Counts."""
+    """Plays `headers` random headers in batches, by the program at `path` or else the one for the
+    core as it is; Counts."""
     path, file, answers = path or program(entries).build(), run_folder("lin_traffic", str(seed)) / "script", 0
     for number, first in enumerate(range(0, headers, BATCH)):
         batch = Batch(f"{seed} {number}", entries)

@@ -76,7 +76,7 @@ class Steps:
         return self.steps[bisect_right(self.steps, cycle, key=lambda step: step[0]) - 1][1]
 
     def later(self, cycles):
-        """The same, so many cycles later."""
+        """The same, `cycles` later."""
         other = Steps(self.steps[0][1])
         other.steps += [(cycle + cycles, value) for cycle, value in self.steps[1:]]
         return other
@@ -363,8 +363,9 @@ class Train:
 
 
 def accepted(wave, parts):
-    """[(tick, level, part)]: edges behind the glitch filter, each with the first sample of its level: it counts if so many samples show it.
-    `parts`: [(begin, end, length)], the samples of [begin, end) count by one length, and not together with those of another part."""
+    """[(tick, level, part)]: edges behind the glitch filter, each with the first sample of its
+    level: it counts if `length` samples show it. `parts`: [(begin, end, length)], the samples of
+    [begin, end) count by one length, and not together with those of another part."""
     wave, level, out = normal(wave), wave[0][1], []
     for number, (begin, end, length) in enumerate(parts):
         places = [begin, *(t for t, _ in wave[1:] if begin < t < end), end]

@@ -327,8 +327,8 @@ class Scene:
         return self.profiles[0].idle if self.named is None else self.named
 
     def rest_changes(self, answered, later):
-        """The level at rest was written, or profile 0: the line shows it so many cycles behind the answer. A byte is held back while its
-        start bit has no edge, too."""
+        """The level at rest was written, or profile 0: the line shows it `later` cycles behind the
+        answer. A byte is held back while its start bit has no edge, too."""
         if self.rests.steps[-1][1] != self.rest_level():
             self.rests.set(answered + later, self.rest_level())
         held = int(self.xoff or self.rest_level() != self.profiles[0].idle)

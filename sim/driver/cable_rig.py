@@ -120,8 +120,8 @@ class Damager(Between):
 class EachPlace(Between):
     """Damages one byte of each `EVERY`-th exchange: each of the first `PLACES` of the question, then of the answer, and so on.
 
-    The byte is lost, doubled, or one of its bits is turned. `damaged` : {(to the board, place): what was done}; `packed` : so many of the
-    exchanges had a packed answer.
+    The byte is lost, doubled, or one of its bits is turned. `damaged` : {(to the board, place):
+    what was done}; `packed` : number of exchanges with a packed answer.
     """
 
     EVERY, PLACES = 4, 30
@@ -309,7 +309,8 @@ FRAMES = regs.BRIDGE_BASE + 4  # version of the bridge's frames
 
 
 class Ahead(Between):
-    """Knows questions and answers, also if several are under way at once: so many were `most`. The bridge carries out what it hears."""
+    """Knows requests and answers, also if several are under way at once, `most` of them. The bridge
+    carries out what it hears."""
 
     def __init__(self, near, far):
         self.most, self.line = 0, Line()
@@ -340,7 +341,7 @@ class NothingWaits(Ahead):
 
 
 class ShortOfBreath(Ahead):
-    """Damages each answer that is longer than LIMIT bytes; `damaged` were so many."""
+    """Damages each answer that is longer than LIMIT bytes; `damaged`: how many."""
 
     LIMIT = 250
 

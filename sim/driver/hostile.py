@@ -9,7 +9,7 @@ from sim.driver.cable_rig import EVENTS, FRAMES, Ahead
 TICK_HI = EVENTS + 12
 BYTES = regs.WINDOW_BASE + regs.REGIONS["RECEIVE"][0]  # the header's first word: how many are ready
 BYTES_TICK_HI = BYTES + 12
-EVERY = 61  # one answer in so many is altered
+EVERY = 61  # one answer in this many is altered
 
 
 class Liar(Ahead):
@@ -57,7 +57,8 @@ class WildTicks(Liar):
 
 
 class Poison(Liar):
-    """Now and then so many answers in a row that they are believed have a tick that is too high: those that follow seem to go back.
+    """From time to time LENGTH answers in a row, enough to be believed, have a tick that is too
+    high: those that follow seem to go back.
 
     Each row begins with an answer that has received bytes. On a busy machine most answers have none, and nothing would be lost.
     """

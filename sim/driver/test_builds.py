@@ -136,7 +136,7 @@ def test_kernel_versions_are_tested_in_one_place():
 
 
 def test_exports_are_in_the_namespace():
-    """A module of somebody else gets no function without importing the namespace."""
+    """Another module gets no function without importing the namespace."""
     exports = [line for path in sources() for line in re.findall(r"(?m)^EXPORT_SYMBOL.*$", path.read_text())]
     assert len(exports) > 10
     assert not [line for line in exports if not re.fullmatch(r"EXPORT_SYMBOL_NS_GPL\(\w+, LITEPULSE_NAMESPACE\);", line)]

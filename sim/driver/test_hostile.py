@@ -25,7 +25,8 @@ def test_wild_ticks():
 
 
 def test_a_wrong_tick_that_was_believed():
-    """The board is not unheard for ever after it: what was dropped is reported as lost, and the next records come as before."""
+    """The board's events arrive again after it: dropped records are reported as lost, and the next
+    ones come as before."""
     with Board(between=Poison) as board:
         run = cable_boot(["poison"], [board])
         altered = board.between.altered

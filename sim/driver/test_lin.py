@@ -606,7 +606,8 @@ SHALLOW = (
 
 
 def test_a_core_that_cannot_hold_a_frame():
-    """There is no lin0, and a line says why: a frame of eight bytes would wait for ever. All else works."""
+    """There is no lin0, and a line says why: a frame of eight bytes would wait forever. All else
+    works."""
     made = modules(SHALLOW)
     loads = [f"insmod {name}.ko" for name in MODULES]
     removes = [f"rmmod {name}" for name in MODULES[::-1]]

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.seconds(60)
 FIRST, SLOT = 6 * HZ, 3 * HZ // 25
 IDS = (0x10, 0x11, 0x12, 0x20, 0x01)  # of the headers, in turn
 SPACE = 200  # ticks
-QUIET = BUS.bits(34 + 9 * 12) + 9 * SPACE  # a header and the longest answer are over so long after the header began
+# a header and the longest answer are over this long after the header began
+QUIET = BUS.bits(34 + 9 * 12) + 9 * SPACE
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Entry:
 
 
 def run(steps, *, slots=0):
-    """([(before, after, step)], edges of TX): does the steps of cable/slave.c, while a master sends so many headers."""
+    """([(before, after, step)], edges of TX): does the steps of cable/slave.c, while a master sends
+    `slots` headers."""
     list_of_steps = run_folder("lin-entries") / "steps"
     list_of_steps.write_text(steps)
     headers = [one for n in range(slots) for one in BUS.header(FIRST + n * SLOT, PIDS[IDS[n % len(IDS)]])]

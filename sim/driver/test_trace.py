@@ -190,7 +190,7 @@ def test_cable():
 
 
 def test_bad_cable():
-    """What was sent again was traced with so many tries."""
+    """A repeated request is traced with its number of tries."""
     run, _ = cable(damage=Damage(lose=2e-3))
     assert max(request["tries"] for request in check_requests(run)) > 1
 

@@ -166,7 +166,7 @@ def test_answers_in_the_interrupt(litepulse_echo, sleeps, defer):
     works(*jobs, parameters=f"sleeps={sleeps}", files={f"{name}.ko": litepulse_echo})
 
 
-RESETS = 45  # so many accesses to the board, and some more, are what probing takes
+RESETS = 45  # probing takes a few accesses to the board more than this
 
 
 @pytest.mark.seconds(600)

@@ -206,7 +206,8 @@ def test_train_min_period():
 
 
 def test_a_command_is_answered():
-    """One that is looked at while a pulse comes is looked at again behind it, and answered before the next one: not put off for ever."""
+    """One that is read while a pulse comes is read again behind it, and answered before the next
+    one: never put off forever."""
     begun = TRAIN.longest("what", "refused_at", ("fired", "place", "redo", "start_bad"))
     again = fired_to_place("change") + TRAIN.longest("place", "wait") + TRAIN.longest("wait", "what") + begun
     print(f"a refusal takes {begun} instructions, with a pulse in its way {begun + again}")

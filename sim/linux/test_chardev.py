@@ -180,7 +180,7 @@ def test_filter_is_one_for_all(chardev):
 
 
 def toggles(count, step, first=1000, pin="aux0"):
-    """Stimulus: so many edges."""
+    """Stimulus: `count` edges."""
     return "".join(f"+{first + k * step} {pin} {1 - k % 2}\n" for k in range(count))
 
 
@@ -232,7 +232,8 @@ def test_watermark_and_timeout(chardev):
 
 
 def test_records_left_behind_are_reported_in_time(chardev):
-    """A read that leaves some: they wait for the timeout, not for ever. Who waits already does so by what is wished since."""
+    """A read that leaves some: they wait for the timeout, not forever. A program that already waits
+    does so by the new settings."""
     report, pins = chardev("left-behind", "after ready twelve\n" + toggles(12, 30) + "after ready three\n" + toggles(3, 10_000))
     assert report.all("polled") == [[1], [1], [0]]
     assert report.result("eight")[0] == 8 * SIZE and report.result("four")[0] == 4 * SIZE and report.result("three")[0] == 3 * SIZE

@@ -50,7 +50,7 @@ def lin(request, linux):
 
 
 def headers(count):
-    """[(tick, level)] of so many headers of 0x10, which another master sends."""
+    """[(tick, level)] of `count` headers of 0x10, which another master sends."""
     return edges(wave([one for n in range(count) for one in BUS.header(2 * MS + n * SLOT, PIDS[0x10])]))
 
 

@@ -339,7 +339,7 @@ def test_a_pps_source_has_the_times_of_the_edges(ptp):
 
 
 def test_output_outlives_its_program(ptp):
-    """As PTP has it: it goes on until somebody ends it."""
+    """As PTP has it: it goes on until a program ends it."""
     report, pins, _ = ptp("close", "after ready go\n" + beat(30))
     report.fine("perout", "off")
     (train,) = report.trains()

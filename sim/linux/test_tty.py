@@ -380,7 +380,7 @@ def test_sendbreak_is_bounded(tty, cpu):
 
 @one
 def test_sendbreak_beside_a_claim(tty, cpu):
-    # Somebody has the claim: the break is made of two settings, and at least as long.
+    # A file has the claim: the break is made of two settings, and at least as long.
     run = tty(cpu, "set=115200,8N1", "claim", "break=1", "write=42", "drain")
     (fell, low), (rose, high) = edges(run.wave("tx"))[:2]
     assert (low, high) == (0, 1) and 100 * tty.ms < rose - fell < 130 * tty.ms
@@ -776,7 +776,7 @@ def test_board_that_restarted_has_its_settings_again(tty, cpu):
         "sleep=2000",
         stimulus=["after reset", "+1000 core_rst 1", "+1100 core_rst 0"],
     )
-    assert run.line("trainstop") == [f"-{errno.ESTALE}"]  # somebody noticed
+    assert run.line("trainstop") == [f"-{errno.ESTALE}"]  # the stop was noticed
     frames = read_frames(run.wave("tx"), [form])
     before, after_it = data_of(frames[:-1]), data_of(frames[-1:])
     assert data.startswith(before) and before != data and after_it == b"Z"

@@ -22,7 +22,8 @@ AIM_EVENTS, AIM_IDLE = 18_000, 0.01
 GAPS = (40, 45, 50, 55, 60, 64, 72, 80, 91, 100, 111, 125, 143, 167, 200)
 FLOOD_GAP = 32  # ticks: more events than any line carries; a train cannot make more
 EVENT_SECONDS, EVENT_TURNS = 2, 3
-BEHIND_NS = 50_000_000  # a reader may be behind so much at the end: what may be left in buffers is not sustained
+# a reader may be behind this much at the end: what may be left in buffers is not sustained
+BEHIND_NS = 50_000_000
 IDLE_MS = 10_000
 WAKES, TRAFFIC = 200, 1000  # of each kind; ticks between events of others
 BAUDS = tuple(HZ // n for n in (4, 5, 8, 10, 16, 20, 32, 64))

@@ -13,8 +13,8 @@ SECONDS = 240  # for a busy machine
 DUMPED = re.compile(r"^ \((\d+)\.(\d+)\)  lin0  (TX|RX) . .\s+([0-9A-F]+)   \[\d\]  ?(.*)$")
 
 
-# A busy machine takes its time. Programs that receive, so many (1), have begun; lin0 is up, and all set up, which may come a little
-# later; candump has printed something so often (1).
+# A busy machine takes its time. Programs that receive, as many as given (1), have begun; lin0 is
+# up, and all set up, which may come a little later; candump has printed something so often (1).
 LISTENS = "listens() { until [ $(grep -c ' raw$' /proc/net/can/rcvlist_all) -ge ${1:-1} ]; do usleep 10000; done; }"
 STEPS = f"""
         {LISTENS}

@@ -246,7 +246,8 @@ class Machine:
     # --- the loop ---
 
     def pump(self, until, seconds, what, pause=None):
-        """Keeps all going until `until()`; GuestError `what` after so many seconds, or when QEMU has gone. `pause`: between two looks."""
+        """Keeps all going until `until()`; GuestError `what` after `seconds`, or when QEMU has
+        gone. `pause`: between two looks."""
         deadline = time.monotonic() + seconds
         while not until():
             left = deadline - time.monotonic()
@@ -264,7 +265,7 @@ class Machine:
         return [wire for adapter in self.adapters.values() for wire in adapter.wires.values()]
 
     def events(self, seconds):
-        """What happened at the sockets, after so long at most, or when something is to arrive."""
+        """What happened at the sockets, after `seconds` at most, or when something is to arrive."""
         arrivals = [at for wire in self.wires() if (at := wire.next_at()) is not None]
         if not arrivals:
             return self.loop.select(seconds)
@@ -273,7 +274,7 @@ class Machine:
         return self.loop.select(0)
 
     def rest(self, seconds):
-        """Keeps all going for so long."""
+        """Keeps all going for `seconds`."""
         end = time.monotonic() + seconds
         self.pump(lambda: time.monotonic() >= end, seconds + 1, "rest", pause=0.05)
 

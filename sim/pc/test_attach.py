@@ -90,7 +90,8 @@ def test_detach(pc, line):
 
 @every
 def test_attach_to_a_port_that_is_not_ready(pc, line):
-    """The node of a port is there before the port can be opened: attach waits for it, but not for ever."""
+    """The node of a port is there before the port can be opened: attach waits for it, but not
+    forever."""
     guest = pc(line)
     result = guest.run(
         f"""{LOADED}
@@ -268,7 +269,8 @@ def test_a_bad_cable(pc):
     assert bytes.fromhex(*numbers(result, "read")[0]) == data and numbers(result, "icount")[0][:4] == [str(len(data))] * 2 + ["0", "0"]
 
 
-FLOOD_GAP, FLOOD_SECONDS = 32, 10  # ticks between events: more than the cable carries, for so long
+# ticks between events: more than the cable carries, for this long
+FLOOD_GAP, FLOOD_SECONDS = 32, 10
 
 
 @pytest.mark.seconds(30)

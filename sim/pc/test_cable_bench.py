@@ -98,7 +98,7 @@ def test_a_wire():
 
 
 def test_a_wire_that_is_late():
-    """All arrives so much later, and no slower."""
+    """All arrives later by the delay of the wire, and no slower."""
     now, came = [10.0], []
     wire = Wire(100, lambda data: came.append(bytes(data)), lambda: now[0], late=5)
     for time_sent in (10.0, 20.0):

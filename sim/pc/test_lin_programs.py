@@ -45,7 +45,8 @@ def frame(word, data, start):
 
 
 def played(result, lines, behind=0):
-    """Compares the pin: behind so many breaks it has the standard frames among the lines, each once, as candump printed that they began.
+    """Compares the pin: behind `behind` breaks it has the standard frames among the lines, each
+    once, as candump printed that they began.
 
     A frame that a busy PC gives to the board too late is given to it again, so the next one may be before it.
     """

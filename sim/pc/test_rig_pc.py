@@ -131,7 +131,7 @@ def test_pins_are_recorded(pc):
 
 
 class Person:
-    """Somebody at a terminal."""
+    """A user at a terminal."""
 
     def __init__(self, *words):
         self.process, self.terminal = pty.fork()

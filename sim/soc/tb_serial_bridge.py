@@ -269,7 +269,8 @@ async def unusable(dut):
 
 @cocotb.test()
 async def falls_back(dut):
-    """Exactly so many cycles after the last valid command, a write or a read; each valid one counts again."""
+    """The bridge falls back an exact number of cycles after the last valid command, a write or a
+    read; each valid one counts again."""
     host = Host(dut)
     await host.start()
     host.rates.clear()

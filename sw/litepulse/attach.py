@@ -312,7 +312,7 @@ class Link:
     # As long as it lasts ------------------------------------------------------------------------------------------------
 
     def _is_gone(self) -> bool:
-        """Whether the port is unplugged, or somebody has taken it from us."""
+        """Whether the port is unplugged, or another program has taken it from us."""
         poll = select.poll()
         poll.register(self.file, 0)
         if any(events & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, events in poll.poll(0)):

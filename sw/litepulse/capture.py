@@ -159,7 +159,7 @@ CaptureEvent = EdgeEvent | ByteEvent | LostEvent
 class Listen(Job[Item], Generic[Raw, Item]):
     """A job that only records. Ends by itself after `count` items that are no losses (0: does not), or `duration` ticks."""
 
-    at_once = 8  # so much found at a look, and the next one follows at once
+    at_once = 8  # this many found at a look, and the next one follows at once
 
     def __init__(self, backend: Backend, poller: Poller, count: int = 0, duration: int | None = None) -> None:
         super().__init__(backend)

@@ -16,7 +16,7 @@ OK, FAULT, NOTE, SKIPPED = "ok", "fault", "note", "skipped"  # a note is nothing
 GROUP = "dialout"
 SIGNATURE = b"~Module signature appended~\n"
 MODULES = (attach.MODULE, "litepulse")
-_FEW = 1000  # one repeated transaction in so many is normal
+_FEW = 1000  # one repeated transaction in this many is normal
 
 
 @dataclass(frozen=True)

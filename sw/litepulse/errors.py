@@ -51,7 +51,7 @@ class NotLitePulse(LitePulseError):
 
 
 class InUse(LitePulseError):
-    """Somebody else has the board. `process`: who, if that is known."""
+    """Another program has the board. `process`: its number, if that is known."""
 
     def __init__(self, message: str, process: int | None = None) -> None:
         super().__init__(message)

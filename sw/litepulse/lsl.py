@@ -69,7 +69,8 @@ class Outlet:
         self._ticks.push_sample([event.tick, channel, value, bound], stamp)
 
     def wait(self, seconds: float) -> bool:
-        """Waits until a program records the markers, at most so long; returns whether one does."""
+        """Waits until a program records the markers, `seconds` at most; returns whether one
+        does."""
         return bool(self._markers.wait_for_consumers(seconds))
 
     def close(self) -> None:

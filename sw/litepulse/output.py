@@ -69,7 +69,8 @@ def silence() -> None:
 
 
 def occupy_standard_files() -> None:
-    """What the shell has closed is taken by /dev/null, lest the next file that is opened becomes standard output."""
+    """Opens /dev/null for what the shell has closed, or the next file that is opened would become
+    standard output."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)

@@ -49,7 +49,7 @@ class Pairing:
     def __init__(self, timeout: int, blank: int = 0, offset: int = 0, by_content: bool = False, holdoff: int = 0) -> None:
         """timeout, blank: ticks from the stimulus's start edge; offset: what delays count from, in ticks behind that edge.
 
-        holdoff: what comes so many ticks after a response is part of that one.
+        holdoff: what comes within this many ticks after a response is part of that one.
         """
         self.timeout, self.blank, self.offset, self.by_content, self.holdoff = timeout, blank, offset, by_content, holdoff
         self._held_until = -1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STUCK = 5.0  # seconds in which a byte must leave that can
 _ATTEMPTS = 4  # to send a break
-_POLL = 0.002  # seconds between two looks while somebody waits
+_POLL = 0.002  # seconds between two looks while a thread waits
 _PARITY = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
 _STOP = {1: 0, 1.5: 1, 2: 2}
 _AHEAD = Fraction(1, 1000)  # seconds from writing to the first bit, at least

@@ -17,7 +17,7 @@ static const char help[] =
 	"  -e, --edges WHICH      rise, fall or both, the default\n"
 	"  -y, --bytes            bytes that the line receives, in the format of the tty\n"
 	"  -F, --filter N         ignore levels shorter than N samples, 1 to 63\n"
-	"  -c, --count N          end after so many edges and bytes; default: Ctrl-C\n"
+	"  -c, --count N          end after N edges and bytes; default: Ctrl-C\n"
 	"  -t, --time CLOCK       monotonic (default), realtime, tai, phc, none\n"
 	DEVICE_HELP
 	"Exit status: 0 nothing was lost; 1 something was, and was reported; 2 bad input or no device\n";

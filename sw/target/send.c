@@ -31,7 +31,10 @@ struct record {
 	struct losses lost;
 };
 
-/* The tag is the low half of the number: outcomes come in order, and never so many are on their way. */
+/*
+ * The tag is the low half of the number: outcomes come in order, and fewer than 2^16 are on their
+ * way.
+ */
 static void take(struct record *record, const struct litepulse_event *event)
 {
 	switch (event->kind) {

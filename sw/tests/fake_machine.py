@@ -144,7 +144,8 @@ class Machine:
                 shutil.rmtree(board.with_name("gone"))
 
     def refuse_to_open(self, error, times):
-        """The next so many times a port is opened, that fails with an error: "ENXIO", as a port that was just plugged in."""
+        """The next `times` that a port is opened fail with an error: "ENXIO", as a port that was
+        just plugged in."""
         self.write("refusals", f"{error} {times}")
 
     def refusal(self, path):

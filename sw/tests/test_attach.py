@@ -390,7 +390,7 @@ def test_the_service_waits_for_a_port_that_is_not_ready(machine, board, tmp_path
 @pytest.mark.full
 @pytest.mark.parametrize("verb", [["attach"], ["detach"], ["--port"]])
 def test_a_port_that_never_gets_ready(machine, board, verb):
-    """It is waited for only so long, and one line says what is wrong."""
+    """The wait for it is limited, and one line says what is wrong."""
     port = machine.plug(board.spec)
     if verb == ["detach"]:
         machine.appear("ttyUSB1")

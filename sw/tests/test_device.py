@@ -306,7 +306,7 @@ def test_skipped_pulses_are_counted_and_numbered():
     board = FakeBoard(step=100_000)
     device = connect(board)
     run = started(device, rate=1000, count=60, baud=19200)
-    board.busy_until = board.tick + 100_000  # somebody else holds the line
+    board.busy_until = board.tick + 100_000  # another device holds the line
     for _ in run.rows():
         pass
     assert run.record.refused and not run.record.exact and len(run.record.launched) + len(run.record.refused) == 60

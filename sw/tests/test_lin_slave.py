@@ -40,7 +40,8 @@ def header(tick, frame_id, response=b"", **options):
 def answer(tick, values, space, bit=BIT):
     """What the slave sends after a header at a tick: each byte `space` ticks behind the end of the one before, as it was received.
 
-    A pin that changes at a tick is first sampled one later: so much later than its own pin shows is what the slave counts from.
+    A pin that changes at a tick is first sampled one later: the slave counts from as much later
+    than its own pin shows.
     """
     edges, start = [], int(tick + 24 * bit)
     for value in values:
@@ -295,7 +296,7 @@ def test_a_master_of_another_bit_rate(tmp_path):
 
 @pytest.mark.seconds(10)
 def test_the_table_of_another_slave_is_cleared(tmp_path):
-    """What somebody left in the board's table is not answered."""
+    """What another program left in the board's table is not answered."""
     nodes = stimulus(tmp_path / "nodes", header(START, MIRROR), header(START + STEP, WINDOW))
     vcd = tmp_path / "bus.vcd"
     with litepulse.open(sim=True, wires=["bus"], stimulus=nodes, vcd=vcd) as board:

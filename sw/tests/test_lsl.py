@@ -40,7 +40,7 @@ def inlet(pylsl, name):
 
 
 def pulled(stream, count):
-    """So many samples: [(values, stamp)]."""
+    """`count` samples: [(values, stamp)]."""
     return [stream.pull_sample(timeout=60) for _ in range(count)]
 
 
@@ -97,7 +97,8 @@ def test_bytes_and_losses(pylsl):
 
 
 def test_the_verb_waits_for_a_recorder(pylsl, stimulus):
-    """As a user begins it: nothing is captured before somebody records, and all of it afterwards."""
+    """As a user begins it: nothing is captured before a program records, and all of it
+    afterwards."""
     command = [sys.executable, "-m", "litepulse", "--sim", "--stimulus", str(stimulus)]
     command += ["lsl", "--inputs", "0,1", "--count", "3", "--name", "verb", "--wait", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as verb:

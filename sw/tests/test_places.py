@@ -21,7 +21,8 @@ needs_cpu = pytest.mark.full  # the step `test` of the set-up has no CPU
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Function: {"csv": path, "json": path}, written by LiteX for a SoC with these arguments and so many cores."""
+    """Function: {"csv": path, "json": path}, written by LiteX for a SoC with these arguments and a
+    number of cores."""
     from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
     from litex.soc.integration.soc_core import SoCCore
 

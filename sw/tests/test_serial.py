@@ -149,7 +149,7 @@ def test_what_cannot_be_opened():
 
 
 def test_bytes_that_found_no_room_are_counted():
-    """The board holds so many; none of them is read meanwhile."""
+    """The board holds a limited number; none of them is read meanwhile."""
     with litepulse.open(sim=True, step=200_000) as board, litepulse.Serial(board, 1_000_000, timeout=1) as port:
         room = board.identity.receive_depth
         for _ in range(3):

@@ -217,7 +217,7 @@ def test_a_closed_pipe_ends_quietly():
 
 
 class Program:
-    """The simulated SoC by itself, as somebody runs it to have a board."""
+    """The simulated SoC by itself, as a user runs it to have a board."""
 
     def __init__(self, program, *arguments):
         self.process = subprocess.Popen(

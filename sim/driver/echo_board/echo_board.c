@@ -715,7 +715,10 @@ static int edge_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops edge_ops = { .set = edge_set };
 module_param_cb(edge, &edge_ops, NULL, 0200);
 
-/* Writing a number to this parameter makes so many edges of input 0 of board 0, up and down, as far as it has room. */
+/*
+ * Writing N to this parameter makes N edges of input 0 of board 0, up and down, while there is
+ * room.
+ */
 static int flood_set(const char *value, const struct kernel_param *parameter)
 {
 	unsigned int count, i;
@@ -735,7 +738,7 @@ module_param_cb(flood, &flood_ops, NULL, 0200);
 
 /*
  * Writing "COUNT GAP" to this parameter makes board 0 receive a row of bytes 0, 1, 2 ..., one every GAP ticks, the last of them now. Every
- * third was sent by somebody else at the same time.
+ * third was sent by another device at the same time.
  */
 static int row_set(const char *value, const struct kernel_param *parameter)
 {

@@ -147,7 +147,7 @@ static void levels(int pulse)
 	write_parameter("levels", "16");
 }
 
-/* Idle files cost nothing, and only so many may want events. */
+/* Idle files cost nothing, and the number of files that want events is limited. */
 static void many_files(void)
 {
 	struct rlimit limit = { FILES + 100, FILES + 100 };
@@ -238,7 +238,7 @@ static void memory(void)
 	use_all(open_pulse());
 }
 
-/* --- a call whose argument lies in memory that is not there until somebody gives it --- */
+/* --- a call whose argument lies in memory that is not there until another thread gives it --- */
 
 enum call { CALL_SUBSCRIBE, CALL_CLAIM, CALL_TRAIN_START, CALL_LAUNCH, CALL_INFO, CALL_STATUS,
 	    CALL_READ, CALLS };

@@ -64,7 +64,7 @@ static void lost(void)
 }
 
 /*
- * While somebody sets the clock back and forth by years, MONOTONIC is between two readings of it,
+ * While a program sets the clock back and forth by years, MONOTONIC is between two readings of it,
  * and REALTIME is one of the two times.
  */
 static void clock_is_set(void)

@@ -88,7 +88,7 @@ static void de(void)
 	CHECK(de_is(0, 0, 301));
 	CHECK(!driver_enable(fd, 5, 6, 0, 0));
 
-	/* What is refused of somebody else is no answer to the train. */
+	/* A refusal of another file's command is no answer to the train. */
 	write_parameter("refuse_others", "1");
 	start_train(fd, endless);
 	stop_train(fd);

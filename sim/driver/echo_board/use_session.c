@@ -327,7 +327,7 @@ static void behind(void)
 	struct timespec time;
 	char byte;
 
-	/* So much greater than those since the reset. */
+	/* This much greater than those since the reset. */
 	sleep(30);
 	write_parameter("reset_behind_time", "1");
 	CHECK(!tcflush(tty, TCIFLUSH));

@@ -438,7 +438,7 @@ static pid_t push_bytes(int *count)
 }
 
 /*
- * A port that is the terminal of somebody's session cannot be attached, although he has closed it:
+ * A port that is the terminal of a session cannot be attached, although the session has closed it:
  * he could hang it up.
  */
 static void refuse_a_terminal(void)

@@ -830,7 +830,7 @@ static void case_kill(void)
 		waitpid(child, NULL, 0);
 		tell_running(fd, "after");
 		sleep_ms(10);
-		claim = claim_device(fd, 0, 0);		/* somebody else may have it now */
+		claim = claim_device(fd, 0, 0);		/* another file may have it now */
 		tell_running(fd, "claimed");
 		tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
 		tell_running(fd, "stopped");

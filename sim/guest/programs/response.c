@@ -58,7 +58,10 @@ static bool launch(int claim, uint64_t tick, uint16_t tag)
 	return false;
 }
 
-/* Waits for the outcomes of so many launches, and gives the tags of those that the core refused; returns how many. */
+/*
+ * Waits for the outcomes of @launched launches, and gives the tags of those that the core refused;
+ * returns how many.
+ */
 static int refused(int claim, int launched, uint16_t tags[MOST])
 {
 	static struct litepulse_event events[256];

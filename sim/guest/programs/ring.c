@@ -12,7 +12,7 @@
 static struct litepulse_ring_event taken[512];
 static unsigned int count;
 
-/* At most so many of those that are in it. */
+/* At most this many of those that are in it. */
 static void take(struct ring *ring, unsigned int most)
 {
 	while (most-- && count < ARRAY_SIZE(taken) && ring_take(ring, &taken[count]))

@@ -283,7 +283,10 @@ static void case_wake(char **words)
 		struct litepulse_launch launch = { .kind = LITEPULSE_LAUNCH_PULSE, .width = 1, .tag = tag };
 		long long woken, at;
 
-		/* So far ahead that the driver asks as seldom as it ever does by then, and anywhere between two of its polls. */
+		/*
+		 * So far ahead that the driver polls at its longest interval by then, anywhere
+		 * between two polls.
+		 */
 		launch.tick = now(fd) + (uint64_t)(hz * (0.060 + 0.020 * rand() / RAND_MAX));
 		if (try_launch(claim, launch)) {
 			if (errno != ETIME)

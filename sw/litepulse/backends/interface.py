@@ -176,7 +176,7 @@ class ClockReading:
 
     @property
     def uncertainty(self) -> int:
-        """The tick was taken within so many ns of the middle."""
+        """The tick was taken within this many ns of the middle."""
         return (self.raw_after - self.raw_before + 1) // 2
 
 
@@ -194,7 +194,7 @@ class Recorder(Protocol):
         ...
 
     def wait(self, seconds: float) -> None:
-        """Until there may be something to read, at most so long."""
+        """Until there may be something to read, `seconds` at most."""
         ...
 
     def losses(self) -> Losses:
@@ -281,7 +281,7 @@ class LaunchQueue(Protocol):
         ...
 
     def seconds(self, count: int) -> Fraction:
-        """How long so many launches take to the board."""
+        """How long `count` launches take to the board."""
         ...
 
     def flush(self) -> None:

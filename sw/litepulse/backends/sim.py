@@ -76,7 +76,8 @@ class Simulator:
         self.bus.name = "the simulated SoC"
 
     def wait(self, seconds: float) -> None:
-        """Lets simulated time pass, but at most `step` cycles; so many for 0 s, too: else it stood still for who never waits."""
+        """Lets simulated time pass, but at most `step` cycles; `step` for 0 s, too: else it stood
+        still for programs that never wait."""
         with self._waiting:
             self._waits += 1
             try:

@@ -12,7 +12,8 @@ from litepulse.errors import BadInput, Unsupported
 from litepulse.streams import Event, Lost, RxByte
 
 HOST_CLOCKS = tuple(clock for clock in CLOCKS if clock != "phc")
-DRIFT = 1024  # one part in so many: more than two crystals and adjtimex() make of the rate between the clocks
+# one part in this many: more than two crystals and adjtimex() change the rate between the clocks
+DRIFT = 1024
 KEPT = 16  # readings
 FRESH = 50_000_000  # ns: a reading that is older is followed by another one
 Record = TypeVar("Record", Event, RxByte)
@@ -62,7 +63,7 @@ class WallClock:
         self._numerator, self._denominator = (10**9 / tick_hz).as_integer_ratio()  # of ns in a tick
         self._known: deque[_Known] = deque(maxlen=KEPT)
         self._fresh: int | None = None  # raw ns of the newest reading
-        self._step: tuple[int, int] | None = None  # the clock was set, by so much, before this tick
+        self._step: tuple[int, int] | None = None  # the clock was set: by, before this tick
 
     def _nominal(self, ticks: int) -> int:
         """ns, rounded down."""

@@ -16,7 +16,8 @@ from litepulse.distribution import Distribution
 from litepulse.line import Format
 
 OFF_GRID = Fraction(35, 100)  # of a bit: an edge farther from where it belongs makes the frame a bad one
-ROW = Fraction(1, 2)  # of a bit: a frame that begins no later than so long behind the one before is in a row with it
+# of a bit: a frame that begins no later than this behind the one before is in a row with it
+ROW = Fraction(1, 2)
 PARITY_BIT = {"odd": 1, "even": 0}
 LEAST_ROW = 4  # frames in a row from which a slope is taken
 
@@ -86,7 +87,8 @@ class Slope:
     """Ticks from one number to the next by least squares, the same for all groups; each group begins where it will.
 
     value: exact; spread: most that the ticks of a group stray from its line, from the earliest to the latest, and at least one tick;
-    bound: value may be off by so much if each tick is off by anything up to half of spread either way
+    bound: value may be off by this much if each tick is off by anything up to half of spread either
+    way
     """
 
     value: Fraction
@@ -387,7 +389,7 @@ def breaks_of(breaks: Iterable[Break]) -> Breaks:
 
 
 def break_in(edges: Sequence[PinEdge], longest_frame: Fraction) -> tuple[int, int] | None:
-    """(fall, rise) of the longest low level if no frame is so long, else None."""
+    """(fall, rise) of the longest low level if no frame is that long, else None."""
     lows = [(tick, up) for (tick, level), (up, _) in zip(edges, edges[1:]) if not level]
     fall, rise = max(lows, key=lambda low: low[1] - low[0], default=(0, 0))
     return (fall, rise) if rise - fall > longest_frame else None

@@ -163,7 +163,7 @@ class Procedure:
         return math.ceil(self.scale.ticks(seconds))
 
     def wait_bytes(self, count: int) -> None:
-        """Until so many have come, or none came for QUIET."""
+        """Until `count` have come, or none came for QUIET."""
         last, seen = self.look(), -1
         while len(self.bytes) < count:
             tick = self.look()
@@ -174,7 +174,7 @@ class Procedure:
         self.look(0)  # a byte is read after the edges of a look, and its last edges may have come between
 
     def settle(self, seconds: Fraction = SETTLE) -> None:
-        """Until what is still on the line has come, and so long."""
+        """For `seconds`, and until what is still on the line has come."""
         end = self.look() + self.ticks(seconds) + 2 * self.frame
         while self.look() < end:
             pass

@@ -32,7 +32,8 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 def fitted(line: str, width: int) -> list[str]:
-    """A line of help as lines of at most so many columns: prose, or behind two blanks an example and its remark."""
+    """A line of help as lines of at most `width` columns: prose, or behind two blanks an example
+    and its remark."""
     if len(line) <= width:
         return [line]
     if not line.startswith("  "):

@@ -57,7 +57,7 @@ def add_wanted(sub: Parser) -> None:
         help="ignore levels shorter than N samples, up to 63 (default 0: off)",
     )
     sub.add_argument("--bytes", action="store_true", help="decode received bytes, too (with --baud, --format)")
-    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after so many edges and bytes")
+    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after N edges and bytes")
     sub.add_argument(
         "--for", dest="duration", metavar="T", type=arguments.duration("for"), help="stop after this time of the board's clock"
     )

@@ -60,14 +60,14 @@ def add(verbs: Verbs) -> None:
         type=timed("interval", positive=True),
         help="mean time from stimulus to stimulus (default 10ms)",
     )
-    what.add_argument("--jitter", metavar="T", type=timed("jitter"), help="vary each by up to plus or minus so much (default: half of it)")
+    what.add_argument("--jitter", metavar="T", type=timed("jitter"), help="vary each by up to plus or minus T (default: half of it)")
     what.add_argument("--seed", default="1", metavar="N", type=arguments.count("seed"), help="of the random numbers for that (default 1)")
     what.add_argument(
         "--timeout", metavar="T", type=timed("timeout", positive=True), help="how long a response is waited for (default 1s or less)"
     )
     what.add_argument("--blank", default="0t", metavar="T", type=timed("blank"), help="what comes sooner after the stimulus is no response")
     what.add_argument(
-        "--holdoff", default="0t", metavar="T", type=timed("holdoff"), help="what comes so long after a response is part of it"
+        "--holdoff", default="0t", metavar="T", type=timed("holdoff"), help="what comes within T after a response is part of it"
     )
     what.add_argument("--from", dest="reference", choices=("start", "end"), default="start", help="where on the stimulus a delay begins")
     what.add_argument(
@@ -80,7 +80,7 @@ def add(verbs: Verbs) -> None:
     what.add_argument("--start", metavar="T", type=timed("start"), help="first stimulus: +10ms from now, or a tick (default: soon)")
     arguments.add_frame(sub)
     end = sub.add_argument_group("end")
-    end.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after so many stimuli")
+    end.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after N stimuli")
     end.add_argument(
         "--for", dest="duration", metavar="T", type=timed("for", positive=True), help="no stimulus after this time of the board's clock"
     )
@@ -172,7 +172,7 @@ def histogram_file(name: str | None) -> Generator[TextIO | None]:
             yield file
     finally:
         if is_new:
-            with contextlib.suppress(OSError):  # somebody else may have taken it away
+            with contextlib.suppress(OSError):  # another process may have removed it
                 if os.path.getsize(name) == 0:
                     os.unlink(name)
 

@@ -18,7 +18,8 @@ from litepulse.streams import Event, newest_pulse
 from litepulse.units import Period
 
 _UNKNOWN = "reason 0"  # the record that had it was lost
-_DECISION_CYCLES = 1000  # in so many it is recorded whether a change came in time, if that can be known at once
+# within these it is recorded whether a change came in time, if that can be known at once
+_DECISION_CYCLES = 1000
 
 
 class BusTrain:
