@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boards that lie: each stands between a simulated board and the guest's serial line, and alters what the board answers."""
+"""Boards with wrong answers: each class lies between a simulated board and the guest's serial line,
+and alters the answers."""
 
 import random
 
@@ -32,7 +33,8 @@ class Liar(Ahead):
 
 
 class CannotPack(Liar):
-    """Says that its bridge knows frames, but not how to pack an answer; `begun` has the first byte of each question."""
+    """Reports that its bridge knows frames, but no packed answers; `begun` has the first byte of
+    each request."""
 
     def __init__(self, near, far):
         self.begun = set()
@@ -47,7 +49,8 @@ class CannotPack(Liar):
 
 
 class WildTicks(Liar):
-    """Now and then the tick of an answer is far beyond what 64 bits of nanoseconds can say, as if a bit had turned unnoticed."""
+    """From time to time an answer's tick does not fit in 64 bits of nanoseconds, as after an
+    undetected bit error."""
 
     def alter(self, words, addresses):
         if TICK_HI not in addresses or self.random.randrange(EVERY):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board that lies, and a user who forges what it says: the debug kernel survives both, and a wrong tick is not believed."""
+"""A board with wrong answers, and a user who forges answers: the debug kernel survives both, and a
+wrong tick is not believed."""
 
 import re
 
@@ -36,7 +37,7 @@ def test_a_wrong_tick_that_was_believed():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_anything(seed):
-    """Whatever it sends: no complaint, no program hangs, and both modules can be removed."""
+    """Whatever the board sends: no complaint, no program hangs, and both modules can be removed."""
     calls, unplugs, answers, altered = fuzz_boots.hostile(seed, 12, timeout=300)
     assert calls > 1000 and unplugs > 3 and answers > 1000 and altered > 5
 
@@ -55,7 +56,7 @@ def test_forged_answers():
 
 
 def test_control():
-    """That bytes of TIOCSTI are seen if they do come: with the callback that it feeds."""
+    """Bytes of TIOCSTI are seen if they arrive: with the callback that receives them."""
     wrong = modules(
         (
             "litepulse_uartbone_ldisc.c",

@@ -532,7 +532,8 @@ def test_a_reset_in_the_middle_of_a_frame():
 
 
 def test_once_after_a_reset():
-    """A response that is sent once is sent once by a board that was reset before, and by one that is set up again behind that."""
+    """A single response is sent once by a board that was reset before, and by one that is set up
+    again afterwards."""
     report, booted = run(
         # Long before that tick the second board has answered.
         f"role=master bitrate={BUS.baud} up wait=6000 send=00000150#0102 at=1000 send=012#R until=100 wait=500 show=responses/10 soon "
@@ -558,7 +559,8 @@ NO_CLAIM = (
 
 
 def test_a_claim_that_is_not_had_again_at_once():
-    """After a reset lin0 is bus-off without its claim, until it has it: then the core answers as before, and no other program gets it."""
+    """After a reset lin0 is bus-off until it has its claim again: then the core answers as before.
+    No other program gets the claim."""
     report, _ = run(
         f"restartms=100 role=master bitrate={BUS.baud} up send=00000050#0102 at=600 send=012#R until=40 wait=1500 soon send=010#R "
         "wait=1000 busy down",
@@ -583,7 +585,8 @@ PARTLY = (
 
 
 def test_a_frame_that_the_board_gets_in_part():
-    """It is taken back, and with it those that waited in the board: each is counted and reported, none is sent or comes back."""
+    """It is taken back, and with it the frames that waited in the board: each is counted and
+    reported, none is sent or echoed."""
     report, _ = run(
         f"role=master bitrate={BUS.baud} up at=1500 send=010#R at=+200 send=011#{DATA.hex()} at=+200 send=012#R wait=2500 {COUNTERS} "
         f"soon send=020#R wait=1000 {COUNTERS} down",
@@ -606,7 +609,7 @@ SHALLOW = (
 
 
 def test_a_core_that_cannot_hold_a_frame():
-    """There is no lin0, and a line says why: a frame of eight bytes would wait forever. All else
+    """There is no lin0, and a message says why: a frame of eight bytes would wait forever. All else
     works."""
     made = modules(SHALLOW)
     loads = [f"insmod {name}.ko" for name in MODULES]
@@ -642,7 +645,8 @@ def test_a_cable_that_fails_when_a_frame_must_be_over():
 
 
 def test_reset_under_traffic():
-    """Headers are sent and answered until the board stops, and again when it has its entries again, with those from before."""
+    """Headers are sent and answered until the board stops, and again when it has its earlier
+    entries again."""
     data = Silent.TRIGGER
     report, booted = run(
         f"role=master bitrate={BUS.baud} up fill=10000000 wait=1500 send=00000051#{data.hex()} until=100 wait=2500 endfill wait=1500 "
@@ -658,7 +662,8 @@ def test_reset_under_traffic():
 
 
 def test_taken_away_under_traffic():
-    """The board goes while frames are sent and received, again and again, and the module is removed: no complaint, no leak."""
+    """The board is removed while frames are sent and received, several times, and then the module:
+    no complaint, no leak."""
     run(
         f"role=master bitrate={BUS.baud} up fill=200 wait=400 detach",
         uses=[f"role=master bitrate={BUS.baud} up fill=100 wait={wait} detach" for wait in (20, 90)],
