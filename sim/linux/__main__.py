@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make linux`: a person at the console of Linux on the simulated SoC, the driver loaded, the programs of sw/target at hand."""
+"""`make linux`: a console of Linux on the simulated SoC, with the driver loaded and the programs of
+sw/target."""
 
 import argparse
 import os

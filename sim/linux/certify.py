@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepulse certify on the simulated Linux SoC: programs/certify.c is the program on the port, the recorded pins what a board would see.
+"""litepulse certify on the simulated Linux SoC: programs/certify.c is the program on the port; the
+recorded pins stand for what a board would see.
 
     python -m sim.linux.certify liteuart -o NAME        writes NAME.html and NAME.json; or: litepulse
 

@@ -315,7 +315,8 @@ def shortcomings(figures):
 
 
 def is_full(cost):
-    """Whether the CPU had nothing left while these bytes were on the line, or too little to take them all."""
+    """Whether the CPU was fully busy while these bytes were on the line, or too busy to take them
+    all."""
     return bool(cost["lost"]) or cost["cycles"] > Fraction(95, 100) * 10 * HZ / cost["baud"]
 
 

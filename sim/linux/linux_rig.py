@@ -59,7 +59,8 @@ PARTS = re.compile(rf"(?=\[ *\d+\.\d{{6}}\] )|(?={EXIT}\d+$)|(?={READY}$)")
 
 
 def read_console(text):
-    """The `Line`s of what the simulator printed with --mark; what comes after a program's last words is a line of its own."""
+    """The `Line`s of what the simulator printed with --mark; output after a program's last line is
+    a line of its own."""
     found = []
     for line in text.splitlines():
         mark = re.match(r"\[ *(\d+)\] ?(.*)", line)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Device tree nodes that are at fault beside the good one: the driver says of each in one line what is wrong, and leaves nothing of it."""
+"""Faulty device tree nodes beside the good one: the driver logs for each, in one line, what is
+wrong, and leaves nothing behind."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -91,7 +92,7 @@ def faults(description):
 
 
 def name_of(fault, description):
-    """What the kernel calls its device: by the first region."""
+    """The kernel's name of its device: by the first region."""
     first = {**good(description), **fault.properties}["reg"]
     return f"{int(first.strip('<').split()[0], 16):x}.{fault.name}"
 

@@ -664,7 +664,8 @@ def test_few_bytes_take_the_thread_of_the_port(tty, cpu):
 
 @one
 def test_no_silence_while_bytes_come(tty, cpu):
-    """Four frames at 1 Mbaud are less than a unit of the core's timer: still, bytes in a row are one interrupt, after the last."""
+    """Four frames at 1 Mbaud are less than a unit of the core's timer: even so, bytes in a row are
+    one interrupt, after the last."""
     data = bytes(range(100))
     run = tty(
         cpu,

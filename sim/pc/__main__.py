@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make pc`: a person at the console of a PC with a simulated board, or two, on its USB ports, the driver attached."""
+"""`make pc`: a console of a PC with one or two simulated boards on its USB ports, the driver
+attached."""
 
 import argparse
 import contextlib

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""lin0 of a simulated board on a PC, for programs that know nothing of it; what candump printed, and what is on the pins."""
+"""lin0 of a simulated board on a PC, for independent programs; the output of candump, and what is
+on the pins."""
 
 import re
 from itertools import pairwise

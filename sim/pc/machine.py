@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A PC in QEMU: starts it or goes on from a kept state, plugs and unplugs USB adapters, carries bytes between them and the boards.
+"""A PC in QEMU: starts it or resumes a saved state, plugs and unplugs USB adapters, carries bytes
+between them and the boards.
 
 QEMU computes every instruction (TCG): a KVM that is there may still not work. It ends with this process.
 

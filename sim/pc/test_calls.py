@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What programs may expect of calls that work on any device or terminal, on those of a board."""
+"""Calls that work on any device or terminal work on those of a board."""
 
 import pytest
 
@@ -71,7 +71,7 @@ def test_the_poller_runs_before_programs(pc, line):
 
 @EACH
 def test_a_tty_cannot_wake_the_machine(pc, line):
-    """One that is open and was to wake it could not be suspended."""
+    """An open tty that was to wake it could not be suspended."""
     wakeup = "/sys/class/tty/ttyPULSE0/power/wakeup"
     result = pc(line).attached(f"[ ! -e {wakeup} ] || echo enabled >{wakeup}; exec 5<>/dev/ttyPULSE0; ! [ -e {wakeup} ]")
     assert result.lines == []

@@ -101,7 +101,7 @@ def requests_of(measured, name):
 
 
 def test_what_they_are(measured):
-    """16550 and adapter are called what they are; the 16550 counts its bytes."""
+    """16550 and adapter are named as such; the 16550 counts its bytes."""
     uart, usb = (measured[0][name][2] for name in ("16550", "adapter"))
     assert (uart["port"]["driver"], uart["port"]["uart"], uart["port"]["usb"]) == ("serial", "16550A", None)
     assert usb["port"]["driver"] == "ftdi_sio" and usb["port"]["uart"] is None and usb["port"]["usb"]["id"] == "0403:6001"

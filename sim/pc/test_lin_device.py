@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""lin0 of a board on the cable, on Debian's kernels, by programs that know nothing of it: ip, cansend, cangen, candump. Pins compared."""
+"""lin0 of a board on the cable, on Debian's kernels, by independent programs: ip, cansend, cangen,
+candump. Pins compared."""
 
 from itertools import pairwise
 
@@ -60,7 +61,8 @@ def test_master(pc, line):
 @pytest.mark.full
 @EACH
 def test_examples_of_sllin_for_a_master(pc, line):
-    """The examples in sllin's README, one by one, with what it says that candump prints; a slave answers the identifier 1."""
+    """The examples in sllin's README, one by one, with candump's output as shown there; a slave
+    answers the identifier 1."""
     result = run(
         pc(line),
         """
@@ -145,7 +147,8 @@ def test_examples_of_sllin_for_a_slave(pc, line, tmp_path):
 @pytest.mark.full
 @EACH
 def test_renamed_and_moved(pc, line):
-    """lin0 gets another name and a longer queue, and goes to another network namespace: it sends there, and comes back when that ends."""
+    """lin0 gets another name and a longer queue, and goes to another network namespace: it sends
+    there, and returns when that ends."""
     result = run(
         pc(line),
         f"""
@@ -214,7 +217,8 @@ def test_slave(pc, line, tmp_path):
 @pytest.mark.full
 @EACH
 def test_pulled_out_under_traffic(pc, line):
-    """The adapter is pulled out while headers are sent: lin0 goes, and so can all modules."""
+    """The adapter is unplugged while headers are sent: lin0 disappears, and all modules can be
+    removed."""
     result = run(
         pc(line),
         """
@@ -237,7 +241,7 @@ def test_pulled_out_under_traffic(pc, line):
 @pytest.mark.seconds(40)
 @EACH
 def test_exact_slots(pc, line):
-    """`cangen -t` gives each header a time: the slots are equal to the tick, on a PC that is busy meanwhile."""
+    """`cangen -t` gives each header a time: the slots are equal to the tick, also on a busy PC."""
     result = run(
         pc(line),
         """
@@ -260,7 +264,7 @@ def test_exact_slots(pc, line):
 @pytest.mark.full
 @EACH
 def test_cyclic(pc, line):
-    """CAN_BCM sends headers again and again; each is answered to the tick from where it lies."""
+    """CAN_BCM sends headers periodically; each is answered at its exact tick."""
     guest = pc(line)
     result = run(
         guest,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/ptp0 of a board on the cable, as programs use it that know nothing of it: the kernel's testptp, phc2sys and ts2phc of linuxptp."""
+"""/dev/ptp0 of a board on the cable, as independent programs use it: the kernel's testptp, phc2sys
+and ts2phc of linuxptp."""
 
 import re
 import statistics
