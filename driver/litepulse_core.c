@@ -378,7 +378,7 @@ static void litepulse_core_remove(struct platform_device *pdev)
 
 	litepulse_debugfs_remove(lp);
 	litepulse_consumer_remove(lp);
-	/* Who is in a call finishes it; who waits is woken and comes no further. */
+	/* Calls under way are finished; programs that wait are woken and get an error. */
 	litepulse_chardev_remove(lp);
 	wake_up_all(&lp->queue.wait);
 	mutex_lock(&lp->claim.mutex);

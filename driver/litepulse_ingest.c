@@ -389,7 +389,7 @@ static void litepulse_ingest_start_over(struct litepulse *lp)
 	lp->feed.events.started = false;
 	litepulse_record_forget_dropped(&lp->feed.bytes);
 	lp->feed.bytes.gap_open = false;
-	/* All that a board has received since its reset is ours, and news to everybody. */
+	/* All that a board has received since its reset is ours, and new to all sinks. */
 	lp->feed.bytes.since = 0;
 	list_for_each_entry(sink, &lp->feed.sinks, node)
 		litepulse_sink_forget_since(sink);

@@ -1089,8 +1089,8 @@ static void litepulse_lin_net_setup_work(struct work_struct *work)
 		complete(&lin->settled);
 	}
 	/*
-	 * Who waits gets the error. A device that has gone down meanwhile is not bus-off: its
-	 * restart would begin when close_candev() can no longer cancel it.
+	 * A program that waits gets the error. A device that has gone down meanwhile is not
+	 * bus-off: its restart would begin when close_candev() can no longer cancel it.
 	 */
 	if (error && error != -ENODEV && same && !awaited)
 		litepulse_lin_net_bus_off(lin);

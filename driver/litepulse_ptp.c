@@ -55,7 +55,7 @@ struct litepulse_ptp {
 	struct litepulse_sink pps;	/* edges of the PPS source; want: claim.mutex */
 	struct ptp_pin_desc *pins;	/* the inputs, the line, and the output */
 
-	/* For what follows; innermost, interrupts off. Who changes it has claim.mutex, too. */
+	/* For what follows; innermost, interrupts off. Writers also hold claim.mutex. */
 	spinlock_t lock;
 	struct litepulse_phc phc;
 	struct litepulse_phc past[PAST];	/* functions before phc, a ring */
@@ -901,7 +901,7 @@ void litepulse_ptp_suspend(struct litepulse *lp)
 	WRITE_ONCE(lp->ptp->suspended, true);
 	lp->ptp->running = false;
 	mutex_unlock(&lp->claim.mutex);
-	/* Who has not seen it leaves. */
+	/* Calls that have not seen it end. */
 	down_write(&lp->gone_sem);
 	up_write(&lp->gone_sem);
 }

@@ -131,7 +131,7 @@ static void litepulse_reader_set_due(struct litepulse_reader *reader, unsigned i
 	reader->due_until = litepulse_reader_taken(reader) + count;
 }
 
-/* Who reads a FIFO ends it when it is empty; how a ring is taken the driver does not see. */
+/* A FIFO's reader ends it when it is empty; the driver does not see how a ring is emptied. */
 static bool litepulse_reader_is_due(struct litepulse_reader *reader)
 {
 	if (reader->due && reader->ring)
@@ -251,7 +251,7 @@ static unsigned int litepulse_reader_take_plain(struct litepulse_sink *sink,
 						    &put);
 		/* As kfifo_put() does it, but once for all. */
 		smp_wmb();
-		/* Who takes events out may look at it meanwhile. */
+		/* The reader may look at it meanwhile. */
 		data_race(fifo->in += put);
 	}
 	reader->stats.offered += put;

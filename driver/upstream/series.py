@@ -64,7 +64,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Person:
-    """Who sends the series."""
+    """The sender of the series."""
 
     name: str
     email: str

@@ -245,7 +245,8 @@ def busy_spans(grants):
 
 
 def arbitrate(candidates, facts=()):
-    """Who gets the line. `candidates`: timed launches as Grants; `facts`: Grants known to have started (best effort).
+    """Which launches get the line. `candidates`: timed launches as Grants; `facts`: Grants known to
+    have started (best effort).
 
     Returns (granted, refused busy), facts included. A fact that collides with what was granted before it is an error: a
     best-effort frame may only start on a free line.

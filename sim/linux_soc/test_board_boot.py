@@ -134,7 +134,8 @@ def test_no_image(tmp_path, contents):
 
 
 def test_key(tmp_path):
-    """Who comes late sees the line by a key: everything starts again, which it does not without."""
+    """A user who connects late gets the line by a key: everything starts again, which it does not
+    without."""
     run = board_rig.run(tmp_path, cycles=5_000_000, key=2_500_000)
     line = "boot: no boot image in the flash at 0x00400000" + MAKE_ONE + AGAIN
     assert run.texts == ["boot: SDRAM 32 MB", line] * 2

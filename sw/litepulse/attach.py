@@ -347,7 +347,7 @@ class Link:
         quiet = time.monotonic() + (_QUIET if spoken else 0)
         await_gone(self.host, self.port.name)
         self._settings.restore(self.file)
-        # Who comes next finds a bridge that answers: the port is ours until then.
+        # The port is ours until the bridge answers again, so the next program finds one that does.
         time.sleep(max(0.0, quiet - time.monotonic()))
         os.close(self.file)
         self.file = -1
@@ -470,7 +470,7 @@ def _become_service(link: Link, parent: int, writer: int) -> NoReturn:
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds an attached board: number of the process, or None if it is none of ours."""
+    """The process that holds an attached board: its number, or None if it is none of ours."""
 
     host: Host
     board: attached.Attached

@@ -618,7 +618,8 @@ def test_what_people_see(machine, board, ended):
 
 
 def test_the_service_keeps_nothing_open(machine, board, ended):
-    """Who waits for the end of a pipe that the command inherited does not wait for the board to be unplugged."""
+    """A program that waits for the end of a pipe that the command inherited does not wait until the
+    board is unplugged."""
     port = machine.plug(board.spec)
     reader, writer = os.pipe()
     command = [sys.executable, TESTS / "fake_machine.py", machine.folder, "attach", port, "--json"]

@@ -469,7 +469,7 @@ static void forge(void)
 	int early = open_idle(), fd, status;
 	pid_t child;
 
-	/* Who had the port open before could take it away afterwards. */
+	/* A program that had the port open before could take it away afterwards. */
 	CHECK(count != MAP_FAILED);
 	CHECK(attach_port(port) == -1 && errno == EBUSY);
 	CHECK(!close(early));

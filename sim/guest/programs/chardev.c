@@ -285,7 +285,10 @@ static void case_full_restart(void)
 	tell_stats(fd);
 }
 
-/* More come at once than are read: what is left waits no longer than it may. Who waits already does so by the newest wishes. */
+/*
+ * More come at once than are read: the rest waits no longer than allowed. A program that already
+ * waits does so by the newest settings.
+ */
 static void case_left_behind(void)
 {
 	struct litepulse_subscribe want = { .kinds = EDGES, .rise = 1, .fall = 1, .watermark = 8, .timeout_us = 5000 };
@@ -333,7 +336,7 @@ static void case_clock_changes(void)
 	struct litepulse_subscribe mono = none, other = none;
 	int one = open_device(O_NONBLOCK), two = open_device(O_NONBLOCK);
 
-	/* Who wants other edges only makes a change of what is wanted take longer. */
+	/* A subscription to other edges only makes a change of the subscriptions take longer. */
 	other.rise = other.fall = 2;
 	other.fifo = 16;
 	for (int i = 0; i < 60; i++)
@@ -1155,7 +1158,7 @@ static void case_module(void)
 	read_all(fd, 30);
 }
 
-/* Who comes later gets nothing older, though it still waits in the board for one who is in no hurry. */
+/* A later subscriber gets nothing older, although it still waits in the board for a slower one. */
 static void case_from_now_on(void)
 {
 	int slow = open_device(0), fresh, tty;

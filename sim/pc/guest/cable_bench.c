@@ -194,7 +194,9 @@ static void case_events(char **words)
 	end = train.start + train.count * train.period;
 	begin = t.monotonic + (long long)(START_S * NS);
 	start_train(claim, train);
-	/* Who has the claim gets the outcome of each frame, too: that would be more events. */
+	/*
+	 * The holder of the claim gets the outcome of each frame, too: that would be more events.
+	 */
 	close(claim);
 	if (now(fd) >= train.start)
 		die("claim given up too late");
@@ -301,7 +303,7 @@ static void case_wake(char **words)
 		t = time_of(fd);
 		at = t.monotonic - (long long)((t.tick - event.tick) * 1e9 / hz);
 		printf("wake %lld %u\n", woken - at, t.uncertainty);
-		/* Who reads along may do something at the first. */
+		/* The program that reads this may act at the first line. */
 		fflush(stdout);
 		got++;
 	}

@@ -367,7 +367,8 @@ class Backend(Protocol):
         ...
 
     def pledge(self, keep: bool) -> None:
-        """What becomes of what runs when this program dies: it stops soon, or goes on. Beside what was kept it goes on."""
+        """Sets what happens to what runs when this program dies: it stops soon, or goes on with
+        `keep`, or beside what was kept."""
         ...
 
     def stay_in_touch(self) -> None:

@@ -111,8 +111,10 @@ class BusTrain:
                 return event
 
     def _await_change(self, position: int, ticks: int | Fraction) -> tuple[Event | None, bool]:
-        """(Event, still pending): what became of a change that should come within `ticks`. Who follows the train may take the record
-        before we see it, so the end of two periods in which nothing was pending counts, too. A simulated board may need long for these."""
+        """(Event, still pending): the outcome of a change that should come within `ticks`. A
+        program that follows the train may take the record before we see it, so the end of two
+        periods in which nothing was pending counts, too. A simulated board may need long for
+        these."""
         longest = math.ceil(5 * self._registers.timescale.tick_hz)
         limit = self._registers.now() + min(2 * math.ceil(ticks) + self._decision_ticks, longest)
         end, seen = time.monotonic() + 5, False
