@@ -41,7 +41,8 @@ class FakeHost(Host):
 
 
 class Machine:
-    """The folder. `kernel`: what its line discipline does: "good", "none" (no module), "not root", "no board", "refuses" (the board)."""
+    """The folder. `kernel`: how its line discipline behaves: "good", "none" (no module), "not
+    root", "no board", "refuses" (the board)."""
 
     def __init__(self, folder):
         self.folder = Path(folder)

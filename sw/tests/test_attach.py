@@ -50,7 +50,7 @@ def board():
 
 @pytest.fixture
 def ended():
-    """A list of processes that are ended after the test, come what may."""
+    """A list of processes that are ended after the test, however it ends."""
     numbers = []
     yield numbers
     for number in numbers:
@@ -92,7 +92,7 @@ def attached(machine, ended, *arguments):
 
 @contextlib.contextmanager
 def unchanged(terminal):
-    """A port's settings are after the block what they were before: unusual ones, which no program
+    """A port's settings after the block are those of before: unusual ones, which no program
     sets by accident."""
     file = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
     try:
@@ -114,7 +114,7 @@ def unchanged(terminal):
 
 
 class Words:
-    """A bus with a LitePulse's neighbours on it: memory, all the same."""
+    """A bus with a LitePulse's neighbours on it, simulated as memory."""
 
     def read(self, address, count):
         return [0x600DF00D] * count
@@ -201,7 +201,7 @@ def test_what_is_no_uartbone(machine, kind):
 
 
 def test_without_the_module(machine, board):
-    """The simulated kernel has no such line discipline, nor is there a module to load."""
+    """The simulated kernel has no such line discipline, and there is no module to load."""
     machine.write("kernel", "none")
     for module in (machine.sysfs / "module").iterdir():
         module.rmdir()
@@ -792,7 +792,7 @@ def test_rates_of_a_slower_bridge():
 
 
 def test_the_board_table_is_the_one_source():
-    """Each board in it is one that says what it is, and no two could be taken for each other."""
+    """Each board in it identifies itself, and no two can be confused."""
     from litepulse.ports import BOARDS
 
     assert [board.title for board in BOARDS][0] == "iCEBreaker" and len({board.title for board in BOARDS}) == len(BOARDS)

@@ -160,7 +160,8 @@ def test_a_frame_of_another_byte_is_a_bad_one():
 
 
 def test_clocks_that_keep_step_average_nothing_out():
-    """A bit of 104 1/6 ticks whose frames all begin on a tick: a thousand of them are as uncertain as one. Others are far surer."""
+    """A bit of 104 1/6 ticks whose frames all begin on a tick: a thousand of them are as uncertain
+    as one. Others are far less uncertain."""
     bit = Fraction(625, 6)
 
     def found(frames, gap, bit=bit):

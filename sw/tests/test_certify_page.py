@@ -27,7 +27,7 @@ HZ = 48_000_000
 
 @pytest.fixture
 def host(tmp_path):
-    """A machine that says of itself what a test writes."""
+    """A machine that describes itself as a test writes."""
     return Host(sysfs=tmp_path / "sys", proc=tmp_path / "proc")
 
 
@@ -135,7 +135,8 @@ LOOK = """() => ({ width: document.documentElement.scrollWidth, paper: getComput
 @pytest.mark.full
 @pytest.mark.parametrize("width, dark", [(1200, False), (400, False), (400, True)], ids=["wide", "narrow", "dark"])
 def test_the_page_in_a_browser(host, tmp_path, width, dark):
-    """No error, nothing sticks out of a narrow window, dark is dark, and the port's name is there as it is."""
+    """No error, nothing exceeds a narrow window, the dark mode is dark, and the port's name is
+    shown unchanged."""
     assert browser.chromium(), "no Chromium: apt install chromium"
     text = page.html(result_of(records_of(2000), host))
     errors, found = browser.look_at(text, LOOK, tmp_path, width=width, dark=dark)

@@ -288,7 +288,7 @@ def test_a_progress_bar_on_the_terminal_leaves_standard_output_alone(style, boar
 
 @pytest.mark.parametrize("columns", [60, 150])
 def test_a_live_picture_as_wide_as_the_terminal(columns, board):
-    """While the train runs: below the table, above the bar; nothing of it stays but the last picture."""
+    """While the train runs: below the table, above the bar; only the last picture stays."""
     command = [*COMMAND, "--port", board.spec, "train", "--rate", "58", "--count", "200"]
     shown, errors, status = in_a_terminal(columns, command, ENV)
     assert status == 0 and errors == b""
@@ -421,7 +421,8 @@ def test_keep_stop_and_adjust_from_other_processes(board):
 
 
 def test_adjust_waits_in_the_boards_time(board):
-    """A simulated board that takes longer for two pulses than a person would wait has still not refused anything."""
+    """A simulated board that takes longer for two pulses than a user would wait has not refused the
+    change."""
     done = run("--port", board.spec, "train", "--rate", "1k", "--baud", "115200", "--keep", "--json")
     assert done.returncode == 0
     board.step = 6

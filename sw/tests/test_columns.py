@@ -235,7 +235,7 @@ def test_a_board_of_the_driver(monkeypatch, tmp_path):
 
 
 def test_no_object_is_made_of_an_edge(monkeypatch):
-    """Blocks of edges go from words to columns; this is what makes them fast, and it is seen without a clock."""
+    """Blocks of edges go from words to columns, which makes them fast; the test needs no clock."""
     monkeypatch.setattr(Event, "decode", lambda words: pytest.fail("an edge became an object"))
     fake = Busy("plain", 0, 1)
     fake.bytes = fake.resets = fake.others = False

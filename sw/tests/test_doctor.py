@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""doctor: each fault it knows of, made in turn on a machine that is all right, is reported with its fix; and nothing else is."""
+"""doctor: each fault that it knows, made in turn on a machine without faults, is reported with its
+fix; and nothing else is."""
 
 import json
 import os
@@ -341,6 +342,6 @@ def test_the_command(machine, board):
 
 
 def test_on_this_machine():
-    """Whatever is here: it ends by itself, with a line for each check."""
+    """On any machine: it ends by itself, with a line for each check."""
     checks = {check.name: check for check in Doctor(Host(), "/dev/null").run()}
     assert list(checks) == NAMES and checks["port"].state == OK and checks["bridge"].state != OK

@@ -212,7 +212,8 @@ def test_a_double_response_is_suspected_once():
 
 
 def test_what_comes_within_the_holdoff_is_part_of_a_response():
-    """It starts again with each response, not with what it ignores; without a stimulus before it nothing is held off."""
+    """It restarts with each response, not with ignored ones; without a stimulus before there is no
+    holdoff."""
     found = feed(Pairing(5000, holdoff=100), [0, 1000], [10, 60, 109, 110, 180, 1005, 1104, 1105])
     assert [(each.number, each.outcome, each.response) for each in found] == [
         (0, "answered", 10),

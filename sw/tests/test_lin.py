@@ -169,7 +169,8 @@ def test_spaces_are_exact():
 
 
 def test_random_traffic():
-    """Thousands of frames with any spaces, break and pause: each is found whole, whatever its neighbours are."""
+    """Thousands of frames with any spaces, break and pause: each is found complete, whatever its
+    neighbours are."""
     rng, at, wanted, traffic = random.Random(7), Fraction(0), [], []
     for _ in range(3000):
         frame_id, data = rng.randrange(60), rng.randbytes(rng.randint(1, 8))
@@ -493,7 +494,7 @@ def test_from_python():
 
 
 def check_example(line):
-    """The command takes it, and the description has what it names."""
+    """The command accepts it, and the description has the names in it."""
     network, args = lin.Description(LDF), make_parser().parse_args(line.split())
     assert args.lin_verb in line.split()
     assert getattr(args, "schedule", None) in (None, *network.schedules()) and getattr(args, "node", None) in (None, *network.slaves)

@@ -332,7 +332,7 @@ def test_options_of_a_node_that_make_no_sense(node, words, message, capsys):
 
 
 def test_a_configuration_that_cannot_be_saved(tmp_path):
-    """The slave ends with one line, and answers nothing that is not true."""
+    """The slave ends with one line, and gives no wrong answer."""
     file = tmp_path / "no" / "motor.json"
     with Server(FakeBoard(step=5_000), "tcp") as server, litepulse.open(port=server.spec) as opened:
         with lin.slave(opened, lin.Description(file_of("diagnostics")), "Motor", configuration=file) as slave:
@@ -346,7 +346,8 @@ def test_a_configuration_that_cannot_be_saved(tmp_path):
 
 @pytest.mark.seconds(15)
 def test_answers_of_a_program(tmp_path):
-    """What is given beforehand stays until it is used; what answers a request is taken back by the next one; long ones in order."""
+    """Answers given beforehand stay until they are used; the next request discards answers to the
+    one before; long ones in order."""
     early, long = bytes(range(8)), bytes(range(0x40, 0x4A))
     ask = response_of(bytes.fromhex("0a0322f190ffffff"), REQUEST, C)
     parts = [response_of(bytes.fromhex(frame), RESPONSE, C) for frame in ("0a100a4041424344", "0a214546474849ff")]
@@ -620,7 +621,8 @@ def test_headers_that_make_no_sense(words, message, capsys):
 @pytest.mark.seconds(15)
 @pytest.mark.parametrize("suffix", ["asc", "blf", "log"])
 def test_logs(suffix, tmp_path, capsys):
-    """python-can's own readers find each frame, with its time, and what was wrong with it as lin0 says it."""
+    """python-can's own readers find each frame, with its time, and its errors as lin0 reports
+    them."""
     import can
 
     good, wrong = response_of(b"\x11", 0x08, E), response_of(b"\xbe\xef", 0x09, E)

@@ -248,7 +248,7 @@ def test_diagnostic_responses(tmp_path):
 @pytest.mark.seconds(10)
 @pytest.mark.parametrize("words, last", [(["--flip-checksum", "0x20=0x81"], 0x81), (["--checksum", "WindowState=0x5a"], None)])
 def test_wrong_checksums_on_purpose(tmp_path, words, last):
-    """They lie on the pins, are marked as what they are, and are no response_error of our own."""
+    """They are on the pins, are marked as such, and do not set our own response_error."""
     nodes = stimulus(tmp_path / "nodes", header(START, WINDOW), header(START + STEP, WINDOW))
     vcd = tmp_path / "bus.vcd"
     result = result_of(
@@ -308,7 +308,7 @@ def test_the_table_of_another_slave_is_cleared(tmp_path):
 
 @pytest.mark.seconds(10)
 def test_over_a_port(tmp_path):
-    """A board that outlives the command: the same answers, and none once the command has ended."""
+    """A board that outlives the command: the same answers, and none after the command has ended."""
     at = [START, START + STEP]
     nodes, vcd = stimulus(tmp_path / "nodes", *(header(tick, WINDOW) for tick in at)), tmp_path / "bus.vcd"
     with board_on_a_bus(vcd, "--stimulus", nodes) as spec:
@@ -374,7 +374,7 @@ def headers(board, *frames):
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("style", ["--json", "--csv", None])
 def test_a_signal_ends_it(board, number, status, style):
-    """It reports what it has heard, and the board answers no more."""
+    """It reports the frames until then, and the board no longer answers."""
     process = slave_of(board, words=[style] if style else [])
     headers(board, (WINDOW, b""), (CONTROL, with_checksum(b"\x03\xff", CONTROL)))
     end = time.monotonic() + 60
@@ -399,7 +399,8 @@ def test_a_signal_ends_it(board, number, status, style):
 
 
 def test_lost_records_are_reported():
-    """The receive stream is too short for what came: how much is missing is reported, and status 1."""
+    """The receive stream is too short for all bytes: the number of missing ones is reported, with
+    status 1."""
     with Server(FakeBoard(step=5_000, receive_depth=4), "tcp") as server:
         board = server.board
         board.spec, board.lock = server.spec, server.lock
@@ -576,7 +577,7 @@ def test_signals_change_together_or_not_at_all():
 
 
 def test_a_space_that_the_standard_does_not_allow(board, capsys):
-    """It is used all the same: to see how a master takes it."""
+    """It is still used, to test how a master handles it."""
     assert cli.main(["--port", board.spec, "lin", "slave", str(LDF), "--node", "Window", "--space", "4.5", "--for", "1ms", "--json"]) == 1
     out, errors = capsys.readouterr()
     assert json.loads(out)["space_ticks"] == 11250 and errors == "litepulse: space: the standard allows 4 bit times before each byte\n"

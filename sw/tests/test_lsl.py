@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`litepulse lsl` and litepulse.lsl: what recorders of the Lab Streaming Layer get, through liblsl itself on this machine."""
+"""`litepulse lsl` and litepulse.lsl: the streams that recorders of the Lab Streaming Layer get,
+through liblsl itself on this machine."""
 
 import json
 import math

@@ -295,7 +295,7 @@ KINDS = ["capture", "send", "train", "csv"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_long_result_needs_no_more_memory(kind, tmp_path, monkeypatch):
-    """Ten times as many events, the same memory, and what is out of the ordinary is drawn."""
+    """Ten times as many events, the same memory, and outliers are drawn."""
     monkeypatch.setattr(plot, "MOST", 200)
     monkeypatch.setattr(result_file, "IN_MEMORY", 200)
     monkeypatch.setattr(result_file, "_PIECE", 2000)

@@ -204,7 +204,8 @@ sys.exit(main(["train", "--help"]))
 
 
 def test_a_signal_behind_an_import():
-    """The interpreter drops what is raised where it cleans up behind an import; a command must not go on as if nothing had come."""
+    """The interpreter drops exceptions where it cleans up after an import; a command must not go on
+    as without the signal."""
     command = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING]
     done = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
@@ -470,7 +471,7 @@ def test_an_interrupted_capture_reports_it(board):
 
 @pytest.mark.parametrize("verb", ENDLESS)
 def test_a_vanished_board_is_reported_once_after_its_results(verb):
-    """Where nothing had come, the fault is all there is; else it follows the results and is among them."""
+    """Without results only the fault is reported; else it follows the results and is among them."""
     server = Server(FakeBoard(step=100_000), "tcp")
     words = [*COMMAND, "--port", server.spec, *ENDLESS[verb], "--json"]
     process = subprocess.Popen(words, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
