@@ -138,9 +138,9 @@ struct litepulse_stamper {
  * All but @moderate, @pause, @restarted, @want and @show return a negative errno if the core cannot
  * be reached, -ENODEV if it is gone. A transport that sleeps is called from processes only, any
  * other from any context.
- * What only reads returns -EINTR if the process is to die and would have to wait for its turn. What
- * writes waits: the end of a claim must not be given up.
- * The transport hands over records by litepulse_take_events(), litepulse_take_bytes() and
+ * Reads return -EINTR if a killed process would have to wait for its turn. Writes wait: the end of
+ * a claim must not be abandoned. The transport hands over records by litepulse_take_events(),
+ * litepulse_take_bytes() and
  * litepulse_take_room().
  *
  * @sleeps: calls may sleep

@@ -528,7 +528,7 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 		litepulse_board_schedule_restart(lp);
 	}
 	if (error) {
-		/* What the board has is not known for certain. */
+		/* The board's setting is not known for certain. */
 		lp->claim.pledge_unknown = true;
 		lp->claim.kept = kept;
 		lp->claim.unwatched = unwatched;

@@ -80,7 +80,7 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 	error = litepulse_core_ticks_go_on(lp, &go_on);
 	if (error)
 		return error;
-	/* If ticks go on since a reset that is not made good for, this is that one. */
+	/* If ticks go on since a reset that has not been handled yet, this is that one. */
 	if (!lp->restart.pending || !go_on) {
 		dev_warn(lp->dev, "%s: what ran on it has stopped\n",
 			 go_on ? "the board heard nothing for long" : "the board was reset");
@@ -390,7 +390,7 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	cancel_delayed_work_sync(&lp->restart.watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);
-	/* What goes on may need these. */
+	/* Output that goes on may need these. */
 	lp->line.word &= kept ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK | LITEPULSE_LINE_REST |
 				LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0;
 	error = litepulse_core_settle(lp, kept) ?: error;
@@ -470,7 +470,7 @@ static int litepulse_core_suspend(struct device *dev)
 	if (error)
 		return error;
 	cancel_delayed_work_sync(&lp->restart.watch_work);
-	/* What failed is written at the resume. */
+	/* Failed writes are repeated at the resume. */
 	(void)litepulse_board_flush_line(lp);
 	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too. */

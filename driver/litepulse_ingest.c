@@ -190,8 +190,8 @@ static void litepulse_ingest_note_answer(struct litepulse *lp,
 }
 
 /*
- * How many records the only sink of a stream has taken as they are. What is traced takes the usual
- * way, where there are records.
+ * How many records the only sink of a stream has taken as they are. A traced stream takes the usual
+ * way, which decodes them.
  */
 static unsigned int litepulse_ingest_take_plain(struct litepulse *lp, enum litepulse_stream stream,
 						struct litepulse_sequence *sequence,
@@ -378,7 +378,7 @@ int litepulse_ingest_resume(struct litepulse *lp)
 	return 0;
 }
 
-/* What a board that was reset has recorded before it gets our settings is not ours. */
+/* Records of a board from between its reset and our settings are not ours. */
 static void litepulse_ingest_start_over(struct litepulse *lp)
 {
 	struct litepulse_sink *sink;

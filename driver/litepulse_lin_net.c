@@ -528,8 +528,8 @@ static void litepulse_lin_net_drop_slots(struct litepulse_lin *lin)
 }
 
 /*
- * The board could not be set up. What follows is the kernel's: restart-ms, or a person. @lock is
- * held.
+ * The board could not be set up. The kernel restarts it: after restart-ms, or when a user asks for
+ * it. @lock is held.
  */
 static void litepulse_lin_net_bus_off(struct litepulse_lin *lin)
 {
@@ -638,8 +638,8 @@ static int litepulse_lin_net_start_tick(struct litepulse_lin *lin, const struct 
 }
 
 /*
- * Gives a frame to the board. What comes next and has no time of its own begins not earlier than
- * @over ticks after it has begun.
+ * Gives a frame to the board. The next frame without a time of its own begins no earlier than @over
+ * ticks after it has begun.
  */
 static int litepulse_lin_net_launch(struct litepulse_lin *lin,
 				    const struct litepulse_lin_slot *frame,
@@ -1099,8 +1099,8 @@ static void litepulse_lin_net_setup_work(struct work_struct *work)
 }
 
 /*
- * The board is to become what the network wants: @wanted is 0, or of a device that has gone up just
- * now. 0, or an error of what is over within SETTLE_INTERVAL; the rest goes on behind.
+ * Brings the board into the state that the network wants: @wanted is 0, or of a device that has
+ * just gone up. 0, or an error that occurred within SETTLE_INTERVAL; the rest follows later.
  */
 static int litepulse_lin_net_settle(struct litepulse_lin *lin, unsigned int wanted)
 {
@@ -1156,7 +1156,7 @@ static int litepulse_lin_net_stop(struct net_device *ndev)
 	struct litepulse_lin *lin = netdev_priv(ndev);
 
 	netif_stop_queue(ndev);
-	/* What goes down cannot fail. */
+	/* Going down cannot fail. */
 	(void)litepulse_lin_net_settle(lin, 0);
 	close_candev(ndev);
 	lin->can.state = CAN_STATE_STOPPED;

@@ -189,7 +189,7 @@ static int litepulse_mmio_configure(void *context, const struct litepulse_word *
 	/* The last one is answered, too. No CPU takes this before the writes: it is the window. */
 	litex_read32(mmio->window + LITEPULSE_CFG_LINE);
 	after = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_CONFIGS);
-	/* What the bus gave up counts as refused. */
+	/* Writes that the bus gave up count as refused. */
 	if (litepulse_mmio_is_busy(mmio))
 		error = -EIO;
 	else if ((before ^ after) & LITEPULSE_CSR_CONFIGS_REFUSED_MASK)
@@ -239,7 +239,7 @@ static int litepulse_mmio_transmit(void *context, const u8 *bytes, unsigned int 
 	unsigned long flags;
 	int sent;
 
-	/* What the console says when the kernel dies; the CPU that has the lock may be stopped. */
+	/* The console's messages when the kernel dies; the CPU that has the lock may be stopped. */
 	if (oops_in_progress)
 		return litepulse_mmio_put_bytes(mmio, bytes, count);
 	spin_lock_irqsave(&mmio->lock, flags);
@@ -248,7 +248,7 @@ static int litepulse_mmio_transmit(void *context, const u8 *bytes, unsigned int 
 	return sent;
 }
 
-/* What is wanted, but for the interrupts of a stream that is being emptied; @lock is held. */
+/* The wanted interrupts, except of a stream that is being emptied; @lock is held. */
 static void litepulse_mmio_write_enable(struct litepulse_mmio *mmio)
 {
 	u32 enabled = mmio->enabled;
@@ -472,8 +472,8 @@ static bool litepulse_mmio_take_some(struct litepulse_mmio_stream *stream, unsig
 }
 
 /*
- * What comes faster than an interrupt may take it is left to this worker, which lets the rest of
- * the machine live; the core counts what is lost.
+ * Records that come faster than an interrupt may take them are left to this worker, so that the
+ * rest of the machine can run; the core counts lost ones.
  */
 static void litepulse_mmio_take_rest(struct work_struct *work)
 {

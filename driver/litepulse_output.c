@@ -81,7 +81,7 @@ static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens,
 	return litepulse_board_configure(lp, words, count);
 }
 
-/* What of the claim goes on is from now on kept, with what goes on of earlier ones. */
+/* From now on the claim's output that goes on is kept, with that of earlier claims. */
 static void litepulse_output_keep(struct litepulse *lp)
 {
 	struct litepulse_uses *kept = &lp->claim.kept_uses;
@@ -289,7 +289,7 @@ void litepulse_output_look_for_end(struct litepulse *lp)
 	lockdep_assert_held(&lp->claim.mutex);
 	if (lp->claim.claimant || !(READ_ONCE(lp->line.word) & LITEPULSE_LINE_REST))
 		return;
-	/* What fails is tried again: this is called once a second. */
+	/* A failure is tried again: this is called once a second. */
 	if (!litepulse_output_check_idle(lp))
 		(void)litepulse_output_end_rest(lp);
 }
@@ -355,7 +355,7 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 		return;
 	}
 	lp->claim.unstopped = litepulse_output_stop(lp);
-	/* What fails is written again when the board can be reached. */
+	/* A failed write is repeated when the board can be reached. */
 	(void)litepulse_output_end_rest(lp);
 }
 
@@ -930,7 +930,7 @@ static int litepulse_output_is_free(struct litepulse *lp)
 	       !(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) ? -EBUSY : 0;
 }
 
-/* What becomes of a pulse of the train. */
+/* The outcome of a pulse of the train. */
 struct litepulse_output_pulse {
 	struct litepulse_sink sink;
 	struct litepulse *lp;
@@ -1119,7 +1119,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 				     BIT(responder->profile) | (edge ? 0 : BIT(0)), words,
 				     ARRAY_SIZE(words));
 	mutex_unlock(&lp->setup.mutex);
-	/* Nothing half done. What cannot be reached may be armed until the claim ends. */
+	/* Undone if it failed. A board that cannot be reached may be armed until the claim ends. */
 	if (error && !litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1))
 		litepulse_output_end_responder(lp);
 	return error == -EINVAL ? litepulse_output_refused(lp, responder->profile) : error;

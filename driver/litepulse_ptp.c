@@ -203,7 +203,7 @@ static int litepulse_ptp_gettimex64(struct ptp_clock_info *info, struct timespec
 
 /* --- periodic output: all with claim.mutex and gone_sem held ---------------------------------- */
 
-/* Twice as far ahead after what came too late, an eighth less after what came in time. */
+/* Twice as far ahead after a change that was too late, an eighth less after one in time. */
 static void litepulse_ptp_adapt_ahead(struct litepulse_ptp *ptp, int error)
 {
 	if (error == -ETIME)

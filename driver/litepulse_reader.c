@@ -347,7 +347,7 @@ static enum hrtimer_restart litepulse_reader_timeout(struct hrtimer *timer)
 
 /* --- read and poll --- */
 
-/* What was lost while a ring was full goes in when there is room; under litepulse.feed.lock. */
+/* A loss while a ring was full is added when there is room; under litepulse.feed.lock. */
 static void litepulse_reader_report_notes(struct litepulse_reader *reader)
 {
 	if (!reader->waiting ||
@@ -357,7 +357,7 @@ static void litepulse_reader_report_notes(struct litepulse_reader *reader)
 	litepulse_reader_set_due(reader, litepulse_reader_queued(reader));
 }
 
-/* What poll() says, but for the room to write. */
+/* The result of poll(), except the room to write. */
 static __poll_t litepulse_reader_events(struct litepulse_reader *reader)
 {
 	struct litepulse *lp = reader->lp;
@@ -410,9 +410,9 @@ static bool litepulse_reader_settle(struct litepulse_reader *reader)
 }
 
 /*
- * What there is, @mutex held; @size is a multiple of an event's. Return: bytes; @error is -EFAULT
- * if more is left but the program's memory has to be fetched first: others may wait for @mutex
- * with a lock that all need, and memory may never come.
+ * Reads what there is, @mutex held; @size is a multiple of an event's. Return: bytes; @error is
+ * -EFAULT if more is left but the program's memory has to be fetched first: others may wait for
+ * @mutex with a lock that all need, and memory may never come.
  */
 static size_t litepulse_reader_take(struct litepulse_reader *reader, char __user *buffer,
 				    size_t size, int *error)
@@ -699,7 +699,7 @@ int litepulse_reader_subscribe(struct litepulse_reader *reader,
 		return -ERESTARTSYS;
 	error = litepulse_reader_change(reader, want);
 	if (!error) {
-		/* What waits already, and who waits for it: by the new watermark and timeout. */
+		/* The new watermark and timeout apply to events and programs that wait already. */
 		spin_lock_irq(&lp->feed.lock);
 		hrtimer_try_to_cancel(&reader->timer);
 		if (litepulse_reader_queued(reader))

@@ -111,7 +111,7 @@ unsigned int litepulse_record_decode_events(struct litepulse_sequence *sequence,
 	return made;
 }
 
-/* What the two records of an overflow say; returns how many records they make. */
+/* Decodes the two records of an overflow; returns how many records they make. */
 static noinline unsigned int
 litepulse_record_decode_overflow(struct litepulse_sequence *sequence, u64 tick, u32 low, u32 info,
 				 struct litepulse_record *record)

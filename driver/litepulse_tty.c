@@ -296,7 +296,7 @@ bool litepulse_tty_console_idle(struct uart_port *port)
 {
 	u32 status;
 
-	/* From a core that is gone nothing leaves any more. */
+	/* A core that is gone sends nothing any more. */
 	return litepulse_board_read_csr(litepulse_tty_of(port)->lp, LITEPULSE_CSR_STATUS,
 					&status) ||
 	       status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;

@@ -169,7 +169,7 @@ static void litepulse_tty_receive_put(struct litepulse_sink *sink,
 	uart_port_unlock_irqrestore(&t->port, flags);
 }
 
-/* What a byte's info word has if there is more to do than to put it into the tty's buffer. */
+/* Bits of the info word of a byte that cannot simply be put into the tty's buffer. */
 static u32 litepulse_tty_receive_special(const struct litepulse_tty *t)
 {
 	/* All of them are dropped. */
@@ -234,8 +234,8 @@ static unsigned int litepulse_tty_receive_take_plain(struct litepulse_sink *sink
 }
 
 /*
- * What the tty's workqueue would do. The tty stays while this runs, closed or not: who closes it
- * waits for the workqueue only.
+ * Does the work of the tty's workqueue. The tty stays while this runs, closed or not: close() waits
+ * for the workqueue only.
  */
 static void litepulse_tty_receive_carry(struct kthread_work *work)
 {
@@ -301,7 +301,7 @@ static int litepulse_tty_receive_make_carrier(struct litepulse_tty *t)
 {
 	struct kthread_worker *carrier;
 
-	/* What arrives over a cable has waited for other threads already. */
+	/* Bytes over a cable have waited for other threads already. */
 	if (t->lp->ops->sleeps)
 		return 0;
 	carrier = kthread_run_worker(0, "litepulse%d-tty", t->lp->id);
@@ -343,7 +343,7 @@ int litepulse_tty_receive_init(struct litepulse_tty *t)
 
 /* --- how many bytes an interrupt brings ------------------------------------------------------- */
 
-/* What the transport is given while the tty is open. */
+/* The moderation that the transport gets while the tty is open. */
 struct litepulse_moderation litepulse_tty_receive_moderation(struct litepulse_tty *t)
 {
 	struct litepulse_moderation wish = t->trigger;
@@ -358,7 +358,7 @@ struct litepulse_moderation litepulse_tty_receive_moderation(struct litepulse_tt
 	return wish;
 }
 
-/* What the sink wants of an open tty; setup.mutex is held. */
+/* What the sink of an open tty subscribes to; setup.mutex is held. */
 struct litepulse_subscribe litepulse_tty_receive_wanted(struct litepulse_tty *t)
 {
 	const struct litepulse_moderation now = litepulse_tty_receive_moderation(t);

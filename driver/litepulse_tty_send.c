@@ -131,7 +131,7 @@ static void litepulse_tty_send_act(struct litepulse_tty *t, struct litepulse_tty
 		step->error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 		step->idle = !step->error && status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
 	}
-	/* What was changed before they were written is in force before they are sent. */
+	/* Settings that were changed before the bytes were written apply before they are sent. */
 	if (step->count && !step->error)
 		step->error = litepulse_board_flush_line(lp);
 	if (step->count && !step->error)
@@ -255,7 +255,7 @@ void litepulse_tty_send_room(struct litepulse *lp, u32 pending)
 
 unsigned int litepulse_tty_send_tx_empty(struct uart_port *port)
 {
-	/* What the core holds back over a suspend is not waited for. */
+	/* Bytes that the core holds back over a suspend are not waited for. */
 	return READ_ONCE(litepulse_tty_of(port)->busy) && !port->suspended ? 0 : TIOCSER_TEMT;
 }
 

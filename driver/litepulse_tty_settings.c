@@ -44,7 +44,7 @@ unsigned int litepulse_tty_settings_get_mctrl(struct uart_port *port)
 	return TIOCM_CAR | TIOCM_DSR | TIOCM_CTS;
 }
 
-/* The serial core knows the loopback of what a board goes on with, or of who was quicker. */
+/* Gives the serial core the loopback that the board still has, or that another program has set. */
 void litepulse_tty_settings_adopt_loopback(struct litepulse_tty *t)
 {
 	unsigned long flags;
@@ -387,7 +387,7 @@ int litepulse_tty_settings_set_driver_enable(struct litepulse *lp, const u32 *wo
 	int error = 0;
 
 	lockdep_assert_held(&lp->claim.mutex);
-	/* What the tty was given before is written before. */
+	/* Earlier settings and bytes of the tty are written first. */
 	flush_work(&t->work);
 	if (word)
 		error = litepulse_board_configure(lp, &lead_lag, 1);
@@ -403,7 +403,7 @@ int litepulse_tty_settings_set_driver_enable(struct litepulse *lp, const u32 *wo
 	}
 	if (word) {
 		uart_port_lock_irqsave(&t->port, &flags);
-		/* What a closed tty has not written yet is overruled. */
+		/* Settings that a closed tty has not written yet are overruled. */
 		t->set_driver_enable = false;
 		t->driver_enable = *word;
 		t->lead_known = true;
@@ -428,7 +428,7 @@ void litepulse_tty_settings_train_starts(struct litepulse *lp)
 	flush_work(&t->work);
 }
 
-/* What of DRIVER_ENABLE and ECHO the board is known to have, in order. 0 or an error. */
+/* The known values of DRIVER_ENABLE and ECHO in the board, in order. 0 or an error. */
 int litepulse_tty_settings_apply_de(struct litepulse_tty *t)
 {
 	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE,

@@ -264,7 +264,7 @@ static inline void litepulse_link_kick(struct litepulse_link *link)
 	wake_up(&link->kick);
 }
 
-/* The holder of the bus can see that another thread waits for it. For what must not be given up. */
+/* The holder of the bus can see that another thread waits. For requests that must be made. */
 static inline void litepulse_bus_lock(struct litepulse_link *link)
 {
 	atomic_inc(&link->waiting);

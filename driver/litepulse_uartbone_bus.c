@@ -223,7 +223,7 @@ static unsigned int litepulse_bus_make_frame(struct litepulse_link *link,
 	return litepulse_bus_frame_bytes(request);
 }
 
-/* Is what came the answer to the frame? */
+/* Are the received bytes the answer to the frame? */
 static bool litepulse_bus_answer_is_good(const struct litepulse_flight *flight, bool packed)
 {
 	unsigned int length = flight->got - LITEPULSE_TRAILER_BYTES;
@@ -416,7 +416,7 @@ static void litepulse_bus_next(struct litepulse_link *link)
  * litepulse_bus_forget() - await no answer any more
  * @link: the bus is held
  *
- * What was sent ahead must be requested again.
+ * Requests that were sent ahead must be repeated.
  */
 void litepulse_bus_forget(struct litepulse_link *link)
 {

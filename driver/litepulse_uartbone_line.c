@@ -180,7 +180,7 @@ int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud)
 	mutex_lock(&link->line);
 	if (link->tty) {
 		tty_wait_until_sent(link->tty, msecs_to_jiffies(LITEPULSE_DRAIN_MS));
-		/* What adapters say has left may still be in their own FIFO. */
+		/* Bytes that an adapter reports as sent may still be in its own FIFO. */
 		msleep(LITEPULSE_ADAPTER_MS);
 		settings = link->tty->termios;
 		tty_termios_encode_baud_rate(&settings, baud, baud);

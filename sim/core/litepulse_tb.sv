@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The core between two clocks and a PHY, with wires at its pins whose source and delay a test sets.
+// The core between two clocks and a PHY, with wires at its pins whose sources a test sets.
 // Latency: none of its own. The clocks are made here, not by the test, because a long quiet stretch
 // then costs no call-back.
 //   PHY          "": one without primitives (generic at S = 1, else model); else that of a board, within litepulse_pins
