@@ -859,7 +859,7 @@ static int add(struct board *b, int id)
 	return PTR_ERR_OR_ZERO(b->pdev);
 }
 
-/* What the boards are behind, an adapter say: suspended after the boards, resumed before them, as it was there first. */
+/* The boards' parent, say an adapter: suspended after the boards, resumed before them. */
 static int adapter_suspend(struct device *dev)
 {
 	WRITE_ONCE(asleep, true);

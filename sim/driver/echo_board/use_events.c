@@ -256,7 +256,7 @@ static void wants_more(int with_ring, int beside)
 		write_parameter("edge", "1");
 		before += with_ring;
 		CHECK(got(fd, taken) == (with_ring ? before : 1));
-		/* What it wants still, and wanted already, is not among what is new. */
+		/* Kinds that the file had subscribed to before are not among the new ones. */
 		subscribe(fd, edges_of(1, 0, 0, with_ring));
 		write_parameter("hold", "1");
 		write_parameter("edge", "1");

@@ -41,7 +41,7 @@ static void de(void)
 	CHECK(known("echo") == 16);
 	CHECK(!driver_enable(fd, 1000, 65535, 0, 0) && de_is(1000, 65535, 16));
 	CHECK(!driver_enable(fd, 1001, 65534, echo, 1023) && de_is(1001, 65534, 1023));
-	/* Nothing of what is refused is done. */
+	/* A refused call changes nothing. */
 	CHECK(driver_enable(fd, 1, 65536, echo, 1) == -EINVAL);
 	CHECK(driver_enable(fd, 1, 1, echo, 1024) == -EINVAL);
 	CHECK(driver_enable(fd, 1, 1, 0, 1) == -EINVAL);
@@ -64,7 +64,9 @@ static void de(void)
 	CHECK(is_train_known(pulse));
 	stop_train(fd);
 	CHECK(!is_train_known(pulse));
-	/* Nor is one of which it is not known whether the board has taken it: not the old one. */
+	/*
+	 * A train that the board may or may not have taken is unknown; nor is the old one reported.
+	 */
 	write_parameter("hold", "1");
 	CHECK(fails(try_train(fd, endless), EIO));
 	CHECK(!is_train_known(pulse));
@@ -170,7 +172,7 @@ static void check_profiles(int pulse, unsigned int used)
 	close(fd);
 }
 
-/* What the program that has the claim does with what was kept, and with its own output. */
+/* The holder of the claim changes kept output, and its own. */
 static void change_kept(int pulse)
 {
 	const struct litepulse_responder edge = PULSE_ANSWER(
@@ -283,8 +285,8 @@ static int is_filtered(unsigned int channels, unsigned int length)
 }
 
 /*
- * What others may do with the filter while a responder is triggered by @channel, behind a filter of
- * @length; 0: none.
+ * Changes of the filter by other files while a responder is triggered by @channel, behind a filter
+ * of @length; 0: none.
  */
 static void check_filters(int pulse, unsigned int channel, unsigned int length)
 {

@@ -96,7 +96,7 @@ void reset(int pulse)
 	CHECK(event.flags == LITEPULSE_FLAG_NS && event.uncertainty);
 	CHECK((long long)event.ns + event.uncertainty >= before);
 	CHECK((long long)event.ns <= after + event.uncertainty);
-	/* What the board got just after the reset, before anybody knew of it, does not start. */
+	/* Launches that the board got after the reset, before it was noticed, do not start. */
 	CHECK(known("launches") == 0);
 	CHECK(is_stale(fd));
 	close(fd);
@@ -140,7 +140,7 @@ static void watchdog(void)
 	event = NEXT(pulse, RESTARTED);
 	CHECK(event.flags == by_watchdog && event.count == 1);
 	made_since(pulse, before, event);
-	/* Nothing of what comes while the board takes no settings is thrown away. */
+	/* No event is dropped while the board takes no settings. */
 	write_parameter("edge", "1");
 	event = NEXT(pulse, EDGE);
 	write_parameter("unreachable", "0");
@@ -161,7 +161,7 @@ static void watchdog(void)
 	stats = stats_of(pulse);
 	CHECK(stats.restarts == 1 && stats.lost_events == 0xffff0000ull + 5);
 	close(fd);
-	/* A reset is one all the same, and afterwards another silence is. */
+	/* A reset still counts as a reset, and so does another silence afterwards. */
 	sleep(1);
 	write_parameter("reset", "0");
 	told = NEXT(phc, RESTARTED);

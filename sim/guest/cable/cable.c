@@ -558,7 +558,7 @@ static int kept_runs(void)
 }
 
 /*
- * What of the train is found after the port was given up, `kindly`: the driver could do what it
+ * Whether the train runs after the port was released; `kindly`: after the driver could do what it
  * does at the end.
  */
 static void keep_once(int kept, int kindly)
@@ -582,7 +582,7 @@ static void keep_once(int kept, int kindly)
 	CHECK(kept_runs() == kept);
 	pulse = open_pulse();
 	after = info_of(pulse);
-	/* What was stopped in time leaves nothing to be done, and the board keeps its name. */
+	/* If the train was stopped in time nothing is left to do, and the board keeps its name. */
 	CHECK((before.session == after.session) == (kept || kindly));
 	if (kept) {
 		follow(pulse, 20);

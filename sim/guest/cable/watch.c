@@ -166,7 +166,7 @@ static void watch_toggle(void)
 
 	ring_open(&ring, pulse, 4096, 0);
 	fd = claim_device(pulse, 0, O_CLOEXEC);
-	/* Else the claim's file gets the events, too, and none is plain. */
+	/* Otherwise the claim's file gets the events, too, and none is plain. */
 	subscribe_to(fd, 0);
 	subscribe_to(pulse, KIND(TX));
 	CHECK(!pthread_create(&thread, NULL, toggle, NULL));

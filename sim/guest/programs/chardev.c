@@ -102,7 +102,7 @@ static void case_bad_input(void)
 	tell("direction", ioctl(fd, _IOW(LITEPULSE_IOC_MAGIC, 0, struct litepulse_info), &info));
 	tell("write", write(fd, byte, 32));
 	tell("train-unclaimed", ioctl(fd, LITEPULSE_IOC_FLUSH));
-	/* Of other lengths: a program of another time. */
+	/* Structures of other lengths: of an older or newer program. */
 	tell("longer-zero", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 64), &longer));
 	longer.bytes[63] = 1;
 	tell("longer-set", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 64), &longer));
@@ -131,7 +131,7 @@ static void case_filter(void)
 	read_all(one, 30);
 	printf("two\n");
 	read_all(two, 1);
-	/* What is refused changes nothing, not the FIFO either, and so not what a watermark may be. */
+	/* A refused call changes nothing, also not the FIFO, and so not the largest watermark. */
 	want = (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .filtered = 1, .filter = 6, .fifo = 16 };
 	tell("half", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
 	want = (struct litepulse_subscribe) { .kinds = EDGES, .rise = 2, .watermark = 1024 };
@@ -523,7 +523,7 @@ static void case_unaligned(void)
 
 /* --- the claim --- */
 
-/* What is named besides is so instead. */
+/* Members that are named besides replace these. */
 #define FRAME(tick_, tag_, byte, ...) \
 	((struct litepulse_launch){ .tick = (tick_), .tag = (tag_), .data = (byte), .profile = 1, \
 				    .kind = LITEPULSE_LAUNCH_FRAME, __VA_ARGS__ })
@@ -888,7 +888,7 @@ static void case_close(void)
 	}
 }
 
-/* What it leaves goes on under line profile 1, for programs that come later. */
+/* Its output goes on with line profile 1, for later programs. */
 static void case_keep_responder(void)
 {
 	struct litepulse_responder responder = RISE_ANSWER(.kind = LITEPULSE_LAUNCH_FRAME, .width = 0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What answers an edge of input 0, or a byte, with one at tx (lab/experiments/p5_response.py).
+ * Answers an edge of input 0, or a byte, with one at tx (lab/experiments/p5_response.py).
  *
  * COUNT: stimuli. LOAD: see load.h. Says `ready go` when all is set, and ends when it has seen all,
  * or MS later; where the program itself does not answer, it just waits. The answer is a pulse: of

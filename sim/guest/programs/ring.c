@@ -223,7 +223,7 @@ static void case_wrong_tail(void)
 		uint32_t tail = ring.state->tail;
 
 		ring_free(&ring, ring.state->head + wrong[i].ahead);
-		/* What it says of itself is the program's to ruin, too. */
+		/* A program can also ruin the ring's description of itself. */
 		ring.state->head += 5;
 		memset(ring.events, 0xff, 64 * sizeof(ring.events[0]));
 		ready(wrong[i].name);
