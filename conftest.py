@@ -132,7 +132,7 @@ def first_lines(report):
 class Recorder:
     """Counts outcomes by group as they come in, shows failures at once, and notes what passed and what failed.
 
-    Registered, because hooks of this file are asked about the tests below its folder alone.
+    Registered, because pytest calls hooks of this file for the tests below its folder alone.
     """
 
     def __init__(self, out):

@@ -87,7 +87,7 @@ enum litepulse_stream {
  * @ready: number of records that can be read
  * @tick: tick of the snapshot; no ready record is younger
  * @mono: CLOCK_MONOTONIC at that tick, ns; 0: not known
- * @uncertainty: the tick was taken within so many ns of @mono
+ * @uncertainty: the tick was taken within this many ns of @mono
  */
 struct litepulse_header {
 	u32 ready;
@@ -138,9 +138,9 @@ struct litepulse_stamper {
  * All but @moderate, @pause, @restarted, @want and @show return a negative errno if the core cannot
  * be reached, -ENODEV if it is gone. A transport that sleeps is called from processes only, any
  * other from any context.
- * What only reads returns -EINTR if the process is to die and would have to wait for its turn. What
- * writes waits: the end of a claim must not be given up.
- * The transport hands over records by litepulse_take_events(), litepulse_take_bytes() and
+ * Reads return -EINTR if a killed process would have to wait for its turn. Writes wait: the end of
+ * a claim must not be abandoned. The transport hands over records by litepulse_take_events(),
+ * litepulse_take_bytes() and
  * litepulse_take_room().
  *
  * @sleeps: calls may sleep
@@ -152,7 +152,7 @@ struct litepulse_stamper {
  * @configure: words, in order, and waits for the answers; -EINVAL if the core refused any
  * @launch: queues launches of 4 words each while there is room; returns how many
  * @transmit: queues bytes of the tty while there is room; returns how many
- * @want: from now on service is asked for these LITEPULSE_WANT_* of @mask
+ * @want: from now on service is requested for these LITEPULSE_WANT_* of @mask
  * @moderate: how eagerly
  * @pause: hands over nothing until it is called with false; from a process, while attached; may be
  *	NULL. Ending the attachment ends it
@@ -228,7 +228,7 @@ struct litepulse_claimant {
  *	off, no more than litepulse_records_at_once(). Those who wait for something are woken once,
  *	after all of them
  * @bytes: likewise of the receive stream
- * @room: LITEPULSE_WANT_TRANSMIT, _LAUNCH, _DRAINED that have come; they are no longer asked for
+ * @room: LITEPULSE_WANT_TRANSMIT, _LAUNCH, _DRAINED that have come; they are no longer requested
  * @reached: the core can be reached again after a time in which it could not
  */
 struct litepulse_take_ops {
@@ -263,9 +263,9 @@ struct litepulse_port_ops {
 	int (*fits_lin)(struct litepulse *lp);
 };
 
-/* Words of so many events or bytes become records before these are delivered. */
+/* Words of this many events or bytes become records before these are delivered. */
 #define LITEPULSE_RECORDS_AT_ONCE 16u
-/* So many times a record is given to a sink while interrupts are off, about. */
+/* About this many times a record is given to a sink while interrupts are off. */
 #define LITEPULSE_PUTS_AT_ONCE 512u
 
 struct litepulse_tty;
@@ -376,8 +376,8 @@ struct litepulse_clock {
  * @responder_listens: to bytes or breaks: the receiver is on for it
  * @unmoderated: number of those who wait for an answer
  * @moderation: what the transport was given last
- * @interrupts_max: so many interrupts a second are taken as they come, about. A transport that has
- *	none does not care. Read without the mutex, too
+ * @interrupts_max: about this many interrupts a second are taken as they come. A transport that has
+ *	none ignores it. Read without the mutex, too
  * @receive_spare: received bytes for which the board has room when it interrupts
  */
 struct litepulse_setup {
@@ -407,9 +407,9 @@ struct litepulse_line {
 };
 
 /**
- * struct litepulse_claim_state - who may launch, and what the board was asked to do
+ * struct litepulse_claim_state - the file that may launch, and what the board was set to do
  * @mutex: lets the claim's commands in one at a time
- * @claimant: who holds it; NULL: nobody
+ * @claimant: the file that holds it, or NULL
  * @profiles_set: those whose settings are known, but for the tty's; bit: number
  * @profiles_inverted: those of them
  * @profiles_found: others may be set, too: the board was found with kept output
@@ -489,8 +489,8 @@ struct litepulse_restart {
  * @inputs: capture inputs
  * @event_depth: events the board holds; @receive_depth, @transmit_depth, @launch_depth likewise
  * @lin_entries: identifiers below it can have an answer; 0: the core is no LIN slave
- * @transmit_low: LITEPULSE_WANT_TRANSMIT comes when at most so many bytes wait; of a transport that
- *	sleeps the tty changes it with its bit rate
+ * @transmit_low: LITEPULSE_WANT_TRANSMIT comes when at most this many bytes wait; of a transport
+ *	that sleeps the tty changes it with its bit rate
  *
  * @memory: bytes of FIFOs and rings of all files
  * @gone_sem: written: all calls have ended, and those that begin see @gone
@@ -582,8 +582,8 @@ static inline void litepulse_take_reached(struct litepulse *lp)
 }
 
 /*
- * A board on a cable that hears nothing for so long stops its output, unless it is to be kept. How
- * this fits to all times of a cable stands in litepulse_uartbone_bus.c.
+ * A board on a cable that hears nothing for this time stops its output, unless it is to be kept.
+ * How this fits to all times of a cable stands in litepulse_uartbone_bus.c.
  */
 #define LITEPULSE_WATCHDOG_SECONDS 8
 /* How long to wait for an answer of the core: it takes microseconds, a cable longer. */

@@ -11,10 +11,10 @@
 #include "litepulse.h"
 #include "litepulse_compat.h"
 
-/* Attempts to read the clocks while nobody sets them. */
+/* Attempts to read the clocks between two settings of them. */
 #define TIME_ATTEMPTS 10
 
-/* So long after it was last heard its watchdog has not fired; the two clocks differ by less. */
+/* This long after it was last heard its watchdog has not fired; the two clocks differ by less. */
 #define UNFIRED_NS (LITEPULSE_WATCHDOG_SECONDS * (u64)NSEC_PER_SEC - 100 * NSEC_PER_MSEC)
 
 static DEFINE_IDA(litepulse_ids);
@@ -110,7 +110,7 @@ void litepulse_board_leave(struct litepulse *lp)
 }
 
 /**
- * litepulse_board_begin_command - as litepulse_board_enter(), and nobody else changes output or
+ * litepulse_board_begin_command - as litepulse_board_enter(), and no one else changes output or
  *	clock until litepulse_board_end_command()
  * @lp: device
  *
@@ -304,7 +304,7 @@ int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
 	u64 tick, middle, offset;
 	int error;
 
-	/* The readings can be compared only if nobody set the clock between them. */
+	/* The readings can be compared only if the clock was not set between them. */
 	do {
 		if (!attempts--)
 			return -EAGAIN;
@@ -439,8 +439,8 @@ int litepulse_board_set_profile(struct litepulse *lp, unsigned int index, u32 fo
 /* --- session --- */
 
 /**
- * litepulse_board_write_session - names the board, and says what it does when it hears nothing
- * @lp: device, whose claim.mutex is held unless nobody else knows it yet
+ * litepulse_board_write_session - names the board, and sets what it does when it hears nothing
+ * @lp: device; claim.mutex is held, unless it is not registered yet
  * @keep: its output goes on then
  * @watched: it stops its output then, unless @keep; else it does not watch
  *
@@ -492,7 +492,7 @@ int litepulse_board_name_session(struct litepulse *lp)
 
 /**
  * litepulse_board_pledge - as litepulse_board_write_session(), if that is a change
- * @lp: device, whose claim.mutex is held unless nobody else knows it yet
+ * @lp: device; claim.mutex is held, unless it is not registered yet
  * @keep: its output goes on when we have been silent for LITEPULSE_WATCHDOG_SECONDS
  * @watched: it stops its output then, unless @keep; false: nothing runs that would have to stop
  *
@@ -528,7 +528,7 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 		litepulse_board_schedule_restart(lp);
 	}
 	if (error) {
-		/* What the board has is not known for certain. */
+		/* The board's setting is not known for certain. */
 		lp->claim.pledge_unknown = true;
 		lp->claim.kept = kept;
 		lp->claim.unwatched = unwatched;
@@ -584,7 +584,7 @@ int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant
 
 /**
  * litepulse_board_identify - reads what the core is, and fills in what is constant of it
- * @lp: device that nobody knows yet
+ * @lp: device that is not registered yet
  *
  * Return: 0, -ENODEV if it is no LitePulse or one of another version, -EINVAL if its clock is
  * unusable, or an error of the transport; the log has it.
@@ -745,7 +745,7 @@ static int litepulse_board_find_uses(struct litepulse *lp, u32 status)
 }
 
 /**
- * litepulse_board_find_kept - finds out whether the board goes on with what it was asked to keep
+ * litepulse_board_find_kept - finds out whether the board still runs what it was set to keep
  * @lp: device, identified
  * @kept: set if it does. The board then keeps its name, as does one on which nothing ran
  *
@@ -782,7 +782,7 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 }
 
 /**
- * litepulse_board_create - a board that nobody knows yet; litepulse_board_put() frees it
+ * litepulse_board_create - a board, not yet registered; litepulse_board_put() frees it
  * @dev: its platform device
  * @transport: its transport
  *

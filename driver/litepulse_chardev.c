@@ -3,7 +3,7 @@
  * /dev/litepulseN, and all ioctls: what happened and when, and, on the file of a claim, what is to
  * happen
  *
- * Both kinds of file are a litepulse_reader (litepulse_reader.c), whose @claimant tells them apart.
+ * Both kinds of file are a litepulse_reader (litepulse_reader.c); its @claimant distinguishes them.
  */
 #include <linux/bitfield.h>
 #include <linux/compat.h>
@@ -377,7 +377,7 @@ static long litepulse_chardev_ioctl(struct file *file, unsigned int cmd, unsigne
 	return known->finish ? known->finish(&argument, error) : error;
 }
 
-/* Nobody would be signalled: O_ASYNC is refused. */
+/* No process would be signalled: O_ASYNC is refused. */
 static int litepulse_chardev_fasync(int fd, struct file *file, int on)
 {
 	return on ? -EOPNOTSUPP : 0;

@@ -31,8 +31,8 @@ struct litepulse_claim_file {
 };
 
 /*
- * May a launch be written? If the queue was full: not before the board says that it has room,
- * which it is asked to.
+ * May a launch be written? If the queue was full: not before the board reports room, which is
+ * requested here.
  */
 static bool litepulse_claim_file_has_room(struct litepulse *lp)
 {
@@ -169,7 +169,7 @@ static int litepulse_claim_file_add(struct litepulse_claim_file *claim)
  *
  * What an earlier claim kept goes on until litepulse_claim_file_begin().
  *
- * Return: the file, or an error: -EBUSY if somebody else has the claim.
+ * Return: the file, or an error: -EBUSY if another file has the claim.
  */
 struct file *litepulse_claim_file_open(struct litepulse *lp, const struct litepulse_claim *request,
 				       const struct file_operations *fops)

@@ -2,9 +2,9 @@
 /*
  * When a tick was by the host's clock, known from readings that take their time
  *
- * Each reading says: this tick was between these two moments. What earlier readings said is still
- * true of a later tick if as much is added as the clocks may have parted since. What both say is
- * kept, so the tightest of the latest readings counts, and the bounds are never a guess.
+ * Each reading states that its tick was between two moments. What earlier readings stated is still
+ * true of a later tick if as much is added as the clocks may have drifted apart since. What both
+ * state is kept, so the tightest of the latest readings counts, and the bounds are never a guess.
  */
 #include <linux/export.h>
 #include <linux/limits.h>
@@ -48,7 +48,7 @@ void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litep
 EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_add, LITEPULSE_NAMESPACE);
 
 /**
- * litepulse_clock_map_reachable() - can a board's clock have gone on by so many ticks?
+ * litepulse_clock_map_reachable() - can a board's clock have advanced by @ticks?
  * @rate: of the ticks
  * @ticks: since the reading before
  * @passed: ns of the host's CLOCK_BOOTTIME since the reading before

@@ -167,7 +167,7 @@ static inline unsigned int litepulse_xmit_pending(struct uart_port *port)
  * litepulse_xmit_peek - copies bytes that wait to be sent; uart_xmit_advance() takes them away
  * @port: its lock is held
  * @bytes: room for @count
- * @count: at most so many
+ * @count: at most this many
  *
  * Return: how many.
  */

@@ -9,7 +9,7 @@
  *
  * Timed launches come first, so a train without gaps can hold a message back forever. If no byte
  * leaves for WAIT_US the rest of the message is dropped, and so is what follows, without a wait,
- * until there is room again. The number of bytes lost is then said on the console.
+ * until there is room again. The number of bytes lost is then printed on the console.
  */
 #include <linux/console.h>
 #include <linux/delay.h>

@@ -39,7 +39,7 @@ void litepulse_consumer_remove(struct litepulse *lp)
  * @period: of a bit, 2^-8 ticks; 8N1
  * @loopback: the receiver sees the transmitter instead of the pin
  *
- * Return: 0, -EBUSY if the tty is open, somebody has the claim, or something that an earlier claim
+ * Return: 0, -EBUSY if the tty is open, a file has the claim, or something that an earlier claim
  * kept goes on; -EINVAL if the core cannot do the bit period, -ENODEV, -EINTR, or an error of the
  * transport.
  */
@@ -64,7 +64,7 @@ int litepulse_consumer_claim(struct litepulse *lp, struct litepulse_claimant *cl
 	if (!error) {
 		litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
 					 loopback ? LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0);
-		/* What fails is written again within a second. */
+		/* A failed write is repeated within a second. */
 		(void)litepulse_board_flush_line(lp);
 	}
 	litepulse_board_end_command(lp);
@@ -119,7 +119,7 @@ EXPORT_SYMBOL_NS_GPL(litepulse_consumer_renew, LITEPULSE_NAMESPACE);
  * @claimant: holder of the claim
  * @launches: in order, at most LITEPULSE_CONSUMER_LAUNCHES
  * @count: how many
- * @flushed: answer: the queue was emptied. What waited there is gone, and nothing reports it
+ * @flushed: answer: the queue was emptied; its launches are discarded without a report
  *
  * Return: 0, -EAGAIN if the queue does not have enough room, or as litepulse_output_launch().
  */
@@ -134,7 +134,7 @@ int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *c
 	if (error)
 		return error;
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_FREE, &free);
-	/* Nobody else can fill the queue. */
+	/* Nothing else can fill the queue. */
 	if (!error && FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, free) < count)
 		error = -EAGAIN;
 	if (!error) {

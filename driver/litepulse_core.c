@@ -24,7 +24,7 @@
 #include "litepulse_tty.h"
 #include "litepulse_tty_serial.h"
 
-/* How often a board from which nothing comes is asked whether it is still the same. */
+/* How often the driver checks that a silent board is still the same one. */
 #define WATCH_INTERVAL HZ
 
 /* --- what the board is to have --- */
@@ -80,7 +80,7 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 	error = litepulse_core_ticks_go_on(lp, &go_on);
 	if (error)
 		return error;
-	/* If ticks go on since a reset that is not made good for, this is that one. */
+	/* If ticks go on since a reset that has not been handled yet, this is that one. */
 	if (!lp->restart.pending || !go_on) {
 		dev_warn(lp->dev, "%s: what ran on it has stopped\n",
 			 go_on ? "the board heard nothing for long" : "the board was reset");
@@ -378,7 +378,7 @@ static void litepulse_core_remove(struct platform_device *pdev)
 
 	litepulse_debugfs_remove(lp);
 	litepulse_consumer_remove(lp);
-	/* Who is in a call finishes it; who waits is woken and comes no further. */
+	/* Calls under way are finished; programs that wait are woken and get an error. */
 	litepulse_chardev_remove(lp);
 	wake_up_all(&lp->queue.wait);
 	mutex_lock(&lp->claim.mutex);
@@ -390,7 +390,7 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	cancel_delayed_work_sync(&lp->restart.watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);
-	/* What goes on may need these. */
+	/* Output that goes on may need these. */
 	lp->line.word &= kept ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK | LITEPULSE_LINE_REST |
 				LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0;
 	error = litepulse_core_settle(lp, kept) ?: error;
@@ -447,7 +447,7 @@ static int litepulse_core_resume(struct device *dev)
 	return litepulse_tty_resume(lp);
 }
 
-/* Nobody is there to see what a train does meanwhile. 0 or an error of the transport. */
+/* A train stops: no program could follow it meanwhile. 0 or an error of the transport. */
 static int litepulse_core_suspend_output(struct litepulse *lp)
 {
 	struct litepulse_header now;
@@ -470,7 +470,7 @@ static int litepulse_core_suspend(struct device *dev)
 	if (error)
 		return error;
 	cancel_delayed_work_sync(&lp->restart.watch_work);
-	/* What failed is written at the resume. */
+	/* Failed writes are repeated at the resume. */
 	(void)litepulse_board_flush_line(lp);
 	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too. */

@@ -26,7 +26,7 @@
 #include <linux/libfdt.h>
 
 #define DEFAULT_BAUD	115200
-/* Until a message is given up: the core does not send, say because of a train of a boot loader. */
+/* Until a message is dropped: the core does not send, say because of a boot loader's train. */
 #define POLLS		10000000u
 
 static struct {
@@ -138,7 +138,7 @@ static int __init litepulse_early_remap(void)
 
 	if (!window)
 		return 0;
-	/* Nobody writes a message meanwhile. */
+	/* No message is written meanwhile. */
 	console_lock();
 	litepulse_early.window = ioremap(litepulse_early.window_base, LITEPULSE_WINDOW_SIZE);
 	console_unlock();

@@ -17,7 +17,7 @@
 #include "litepulse_sink.h"
 #include "litepulse_trace.h"
 
-/* How often the board is asked for the event that everything begins with. */
+/* Attempts to get the event that everything begins with. */
 #define SNAPSHOTS 10
 
 /* CLOCK_MONOTONIC in ns as another clock of the host. */
@@ -165,8 +165,8 @@ static bool litepulse_ingest_is_train_word(u32 index)
 }
 
 /*
- * Is this what the train was asked last? An earlier change may have waited until now; its stamp
- * gives it away. The configuration reports what is refused before the sequencer sees it.
+ * Is this the outcome of the train's latest command? An earlier change may have waited until now;
+ * its stamp shows that. The configuration reports what is refused before the sequencer sees it.
  */
 static void litepulse_ingest_note_answer(struct litepulse *lp,
 					 const struct litepulse_record *record)
@@ -190,8 +190,8 @@ static void litepulse_ingest_note_answer(struct litepulse *lp,
 }
 
 /*
- * How many records the only sink of a stream has taken as they are. What is traced takes the usual
- * way, where there are records.
+ * How many records the only sink of a stream has taken as they are. A traced stream takes the usual
+ * way, which decodes them.
  */
 static unsigned int litepulse_ingest_take_plain(struct litepulse *lp, enum litepulse_stream stream,
 						struct litepulse_sequence *sequence,
@@ -378,7 +378,7 @@ int litepulse_ingest_resume(struct litepulse *lp)
 	return 0;
 }
 
-/* What a board that was reset has recorded before it gets our settings is not ours. */
+/* Records of a board from between its reset and our settings are not ours. */
 static void litepulse_ingest_start_over(struct litepulse *lp)
 {
 	struct litepulse_sink *sink;
@@ -389,7 +389,7 @@ static void litepulse_ingest_start_over(struct litepulse *lp)
 	lp->feed.events.started = false;
 	litepulse_record_forget_dropped(&lp->feed.bytes);
 	lp->feed.bytes.gap_open = false;
-	/* All that a board has received since its reset is ours, and news to everybody. */
+	/* All that a board has received since its reset is ours, and new to all sinks. */
 	lp->feed.bytes.since = 0;
 	list_for_each_entry(sink, &lp->feed.sinks, node)
 		litepulse_sink_forget_since(sink);
@@ -435,7 +435,7 @@ void litepulse_ingest_report_restart(struct litepulse *lp, const struct litepuls
  *
  * A snapshot gives the number of the event before ours, so that a loss at the head shows, too;
  * older events are dropped. That the snapshot arrives shows that interrupts do. A board that is
- * full of older events loses it, and is asked again when these have gone.
+ * full of older events loses it, and gets another command when these have been read.
  *
  * Return: 0, -ETIMEDOUT if no event arrives, or an error of the transport.
  */

@@ -18,7 +18,7 @@ void litepulse_lin_events_init(struct litepulse_lin_events *events)
 
 /**
  * litepulse_lin_events_reset - drops all that waits, without a report
- * @events: nobody else uses it
+ * @events: nothing else uses it
  */
 void litepulse_lin_events_reset(struct litepulse_lin_events *events)
 {

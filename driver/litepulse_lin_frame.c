@@ -53,7 +53,7 @@ bool litepulse_lin_frame_is_enhanced(u8 id, bool wanted)
 }
 
 /**
- * litepulse_lin_frame_bits - so many bit times in whole ticks, rounded down
+ * litepulse_lin_frame_bits - bit times in whole ticks, rounded down
  * @period: of a bit, 2^-8 ticks
  * @bits: at most 65535
  */

@@ -20,7 +20,7 @@
 #define LITEPULSE_LIN_BREAK	13
 #define LITEPULSE_LIN_SYNC	0x55
 #define LITEPULSE_LIN_BYTE_BITS 10
-/* A response is waited for during so many bit times after the header. */
+/* A response is waited for during this many bit times after the header. */
 #define LITEPULSE_LIN_RESPONSE_BITS 240
 /* A header takes up to 1.4 times its 34 bit times, and its last byte is known when it is over. */
 #define LITEPULSE_LIN_HEADER_BITS 60
@@ -124,7 +124,7 @@ enum litepulse_lin_state {
  * @tick: start of the response
  * @ns: the same by the PTP clock
  * @deadline: a byte that starts later is none of this response
- * @wake: a pulse of so many ticks wakes a silent bus
+ * @wake: a pulse of this many ticks wakes a silent bus
  * @silent: nothing was on the bus when the break came
  */
 struct litepulse_lin_frame {

@@ -34,7 +34,7 @@
 #define AHEAD_MAX_NS	(500 * NSEC_PER_MSEC)
 /* No frame may begin later, as in the queueing discipline fq; and none waits longer to be sent. */
 #define HORIZON_NS	(10ULL * NSEC_PER_SEC)
-/* A pulse that wakes the bus: so long at least if we send it, and if others do */
+/* A pulse that wakes the bus: this long at least if we send it, and if others do */
 #define WAKE_US		250
 #define WAKE_HEARD_NS	(150 * NSEC_PER_USEC)
 /* No node has to be ready earlier. */
@@ -46,7 +46,7 @@
 #define ATTEMPTS	5
 /* While a device goes up or down the network's lock is held: not longer than that for a board. */
 #define SETTLE_INTERVAL	HZ
-/* When the kernel tries again to set up a board that failed, if nobody has chosen another time. */
+/* When the kernel tries again to set up a board that failed, unless another time was set. */
 #define RESTART_MS	1000
 
 /* LIN has up to 20 kbit/s; test equipment goes above. */
@@ -78,7 +78,7 @@ static void litepulse_lin_net_deliver(struct litepulse_lin *lin, canid_t id, con
 }
 
 /*
- * Only those sockets get it that have asked for errors. @class: CAN_ERR_*; @detail: of it; @place:
+ * Only sockets that have requested errors get it. @class: CAN_ERR_*; @detail: of it; @place:
  * CAN_ERR_PROT_LOC_*
  */
 static void litepulse_lin_net_deliver_error_at(struct litepulse_lin *lin, canid_t class, u8 detail,
@@ -161,7 +161,7 @@ static void litepulse_lin_net_put_back(struct sk_buff_head *frames, struct sk_bu
 	spin_unlock_irqrestore(&frames->lock, flags);
 }
 
-/* A response that is sent once has been asked for: the core has dropped it. */
+/* A response that is sent only once has been sent: the core has dropped it. */
 static void litepulse_lin_net_use_up(struct litepulse_lin *lin, u8 id, u64 end)
 {
 	struct litepulse_lin_response *response = &lin->responses[id];
@@ -384,7 +384,7 @@ static void litepulse_lin_net_take_events(struct litepulse_lin *lin)
 		litepulse_lin_net_take_event(lin, &event);
 }
 
-/* Looks at the frame on the bus, and at what was sent, in so many ticks at the latest. */
+/* Looks at the frame on the bus, and at what was sent, in @ticks at the latest. */
 static void litepulse_lin_net_expire_in(struct litepulse_lin *lin, u64 ticks)
 {
 	const u64 ns = litepulse_ticks_to_ns(&lin->lp->rate, ticks);
@@ -528,8 +528,8 @@ static void litepulse_lin_net_drop_slots(struct litepulse_lin *lin)
 }
 
 /*
- * The board could not be set up. What follows is the kernel's: restart-ms, or a person. @lock is
- * held.
+ * The board could not be set up. The kernel restarts it: after restart-ms, or when a user asks for
+ * it. @lock is held.
  */
 static void litepulse_lin_net_bus_off(struct litepulse_lin *lin)
 {
@@ -611,7 +611,7 @@ static int litepulse_lin_net_launch_tick(struct litepulse_lin *lin, const struct
 	return 0;
 }
 
-/* What the standard allows a frame with so much data, in bit times: 1.4 times its length. */
+/* What the standard allows a frame of @length data bytes, in bit times: 1.4 times its length. */
 static unsigned int litepulse_lin_net_frame_bits(unsigned int length)
 {
 	return DIV_ROUND_UP(14 * (34 + LITEPULSE_LIN_BYTE_BITS * (length + 1)), 10);
@@ -638,8 +638,8 @@ static int litepulse_lin_net_start_tick(struct litepulse_lin *lin, const struct 
 }
 
 /*
- * Gives a frame to the board. What comes next and has no time of its own begins not earlier than
- * @over ticks after it has begun.
+ * Gives a frame to the board. The next frame without a time of its own begins no earlier than @over
+ * ticks after it has begun.
  */
 static int litepulse_lin_net_launch(struct litepulse_lin *lin,
 				    const struct litepulse_lin_slot *frame,
@@ -1089,8 +1089,8 @@ static void litepulse_lin_net_setup_work(struct work_struct *work)
 		complete(&lin->settled);
 	}
 	/*
-	 * Who waits gets the error. A device that has gone down meanwhile is not bus-off: its
-	 * restart would begin when close_candev() can no longer cancel it.
+	 * A program that waits gets the error. A device that has gone down meanwhile is not
+	 * bus-off: its restart would begin when close_candev() can no longer cancel it.
 	 */
 	if (error && error != -ENODEV && same && !awaited)
 		litepulse_lin_net_bus_off(lin);
@@ -1099,8 +1099,8 @@ static void litepulse_lin_net_setup_work(struct work_struct *work)
 }
 
 /*
- * The board is to become what the network wants: @wanted is 0, or of a device that has gone up just
- * now. 0, or an error of what is over within SETTLE_INTERVAL; the rest goes on behind.
+ * Brings the board into the state that the network wants: @wanted is 0, or of a device that has
+ * just gone up. 0, or an error that occurred within SETTLE_INTERVAL; the rest follows later.
  */
 static int litepulse_lin_net_settle(struct litepulse_lin *lin, unsigned int wanted)
 {
@@ -1156,7 +1156,7 @@ static int litepulse_lin_net_stop(struct net_device *ndev)
 	struct litepulse_lin *lin = netdev_priv(ndev);
 
 	netif_stop_queue(ndev);
-	/* What goes down cannot fail. */
+	/* Going down cannot fail. */
 	(void)litepulse_lin_net_settle(lin, 0);
 	close_candev(ndev);
 	lin->can.state = CAN_STATE_STOPPED;
@@ -1337,7 +1337,7 @@ static int litepulse_lin_net_suspend(struct device *dev)
 {
 	struct net_device *ndev = dev_get_drvdata(dev);
 
-	/* The board is told to stop all output next; workers are frozen. */
+	/* The board gets the command to stop all output next; workers are frozen. */
 	if (netif_running(ndev))
 		netif_device_detach(ndev);
 	return 0;

@@ -144,7 +144,7 @@ struct litepulse_lin_slot *litepulse_lin_queue_expired(struct litepulse_lin_queu
  * litepulse_lin_queue_hear - a header of ours was received
  * @queue: of the board
  * @tick: of its break, as received
- * @within: so many ticks later than it was sent, at most
+ * @within: at most this many ticks later than it was sent
  */
 void litepulse_lin_queue_hear(struct litepulse_lin_queue *queue, u64 tick, u64 within)
 {

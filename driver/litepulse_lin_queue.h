@@ -42,14 +42,15 @@ struct litepulse_lin_slot {
 
 /**
  * struct litepulse_lin_queue - all in ticks
- * @ahead: so long before it begins an untimed frame is given to the board
+ * @ahead: this long before it begins an untimed frame is given to the board
  * @ahead_min: at least
  * @ahead_max: at most
- * @slack: an untimed frame may be given so much earlier, to follow the one before without a gap
+ * @slack: an untimed frame may be given this much earlier, to follow the one before without a gap
  * @horizon: no frame may begin later than that from now
  * @free: what was given to the board is over by then
- * @patience: so long after a frame has begun its header must have been received
- * @outcome: so long after it was to begin its outcome must have been reported, unless that was lost
+ * @patience: this long after a frame has begun its header must have been received
+ * @outcome: this long after it was to begin its outcome must have been reported, unless that was
+ *	lost
  * @tag: latest tag
  * @slots: of frames
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the core of a LIN device answers headers with: the entries of its identifiers, and after
- * which time
+ * How the core of a LIN device answers headers: the entries of its identifiers, and the response
+ * space
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>

@@ -30,10 +30,10 @@
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
 /*
  * When there are more interrupts than litepulse.setup.interrupts_max, records come a quarter of a
- * FIFO at a time, or when they have waited so long.
+ * FIFO at a time, or when they have waited this long.
  */
 #define STRAINED_AGE_US 1000u
-/* So many are always taken before they count as too many, however short a jiffy is. */
+/* This many are always taken before they count as too many, however short a jiffy is. */
 #define CALLS_PER_JIFFY_MIN 4u
 /* These are requested once, and reported once. */
 #define ONCE (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_LAUNCH | LITEPULSE_WANT_DRAINED)
@@ -66,7 +66,7 @@ struct litepulse_mmio {
 	struct litepulse *lp; /* while attached */
 
 	/*
-	 * Around a snapshot: reading a header's level latches its tick. Raw, so that nobody is
+	 * Around a snapshot: reading a header's level latches its tick. Raw, so that no one is
 	 * preempted between the snapshot and the host's clock, PREEMPT_RT or not. Innermost.
 	 */
 	raw_spinlock_t snapshot_lock;
@@ -74,9 +74,9 @@ struct litepulse_mmio {
 	/* What counts the core's answers, one at a time. Protects what follows, up to @unit. */
 	spinlock_t lock;
 	u32 enabled;
-	struct litepulse_moderation events; /* as asked for */
+	struct litepulse_moderation events; /* as requested */
 	struct litepulse_moderation bytes;
-	bool strained; /* there are too many interrupts: moderated more than asked for */
+	bool strained; /* there are too many interrupts: moderated more than requested */
 	u32 unit; /* of their times */
 	u32 aged; /* the interrupts that an age, or silence, can call for */
 	struct timer_list relaxed_timer; /* ends it */
@@ -189,7 +189,7 @@ static int litepulse_mmio_configure(void *context, const struct litepulse_word *
 	/* The last one is answered, too. No CPU takes this before the writes: it is the window. */
 	litex_read32(mmio->window + LITEPULSE_CFG_LINE);
 	after = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_CONFIGS);
-	/* What the bus gave up counts as refused. */
+	/* Writes that the bus gave up count as refused. */
 	if (litepulse_mmio_is_busy(mmio))
 		error = -EIO;
 	else if ((before ^ after) & LITEPULSE_CSR_CONFIGS_REFUSED_MASK)
@@ -239,7 +239,7 @@ static int litepulse_mmio_transmit(void *context, const u8 *bytes, unsigned int 
 	unsigned long flags;
 	int sent;
 
-	/* What the console says when the kernel dies; the CPU that has the lock may be stopped. */
+	/* The console's messages when the kernel dies; the CPU that has the lock may be stopped. */
 	if (oops_in_progress)
 		return litepulse_mmio_put_bytes(mmio, bytes, count);
 	spin_lock_irqsave(&mmio->lock, flags);
@@ -248,7 +248,7 @@ static int litepulse_mmio_transmit(void *context, const u8 *bytes, unsigned int 
 	return sent;
 }
 
-/* What is wanted, but for the interrupts of a stream that is being emptied; @lock is held. */
+/* The wanted interrupts, except of a stream that is being emptied; @lock is held. */
 static void litepulse_mmio_write_enable(struct litepulse_mmio *mmio)
 {
 	u32 enabled = mmio->enabled;
@@ -293,7 +293,7 @@ static void litepulse_mmio_set_busy(struct litepulse_mmio_stream *stream, bool b
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
-/* Rounded up, and one more, as the first unit may end at once: never less than asked for. */
+/* Rounded up, and one more, as the first unit may end at once: never less than requested. */
 static u32 litepulse_mmio_irq_units(const struct litepulse_mmio *mmio, unsigned int us, u32 unit)
 {
 	u64 units = litepulse_mul_div(mmio->bus_hz, us, USEC_PER_SEC, NULL) >>
@@ -305,7 +305,7 @@ static u32 litepulse_mmio_irq_units(const struct litepulse_mmio *mmio, unsigned 
 /* What a stream is moderated by when interrupts have become too many. */
 static void litepulse_mmio_relax(struct litepulse_moderation *stream, unsigned int depth)
 {
-	/* What would have come at once must not wait for the age that was to matter to nobody. */
+	/* Records due at once must not wait for the age, which was set when it did not matter. */
 	if (stream->level < depth / 4) {
 		stream->level = depth / 4;
 		stream->age_us = STRAINED_AGE_US;
@@ -472,8 +472,8 @@ static bool litepulse_mmio_take_some(struct litepulse_mmio_stream *stream, unsig
 }
 
 /*
- * What comes faster than an interrupt may take it is left to this worker, which lets the rest of
- * the machine live; the core counts what is lost.
+ * Records that come faster than an interrupt may take them are left to this worker, so that the
+ * rest of the machine can run; the core counts lost ones.
  */
 static void litepulse_mmio_take_rest(struct work_struct *work)
 {
@@ -504,7 +504,7 @@ static void litepulse_mmio_end_strain(struct timer_list *timer)
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
-/* Somebody wants each event at once, but there are too many: in batches, until the next jiffy. */
+/* A sink wants each event at once, but there are too many: in batches, until the next jiffy. */
 static void litepulse_mmio_count_call(struct litepulse_mmio *mmio)
 {
 	unsigned long flags;
@@ -628,8 +628,8 @@ static int litepulse_mmio_clock_rate(struct device *dev, const char *name, unsig
  * @pdev: has memory regions "csr" and "window", an interrupt, clocks "pulse" and "sys"
  * @transport: filled in
  *
- * Return: 0, -ENXIO or -EINVAL if something is missing or two descriptions of the clock differ;
- * it has said so.
+ * Return: 0, -ENXIO or -EINVAL if something is missing or two descriptions of the clock differ,
+ * which it has logged.
  */
 int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform_data *transport)
 {
@@ -659,7 +659,7 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 		return PTR_ERR(mmio->window);
 	mmio->irq = platform_get_irq(pdev, 0);
 	if (mmio->irq < 0)
-		return mmio->irq; /* it has said so */
+		return mmio->irq; /* it has logged that */
 	error = litepulse_mmio_clock_rate(dev, "pulse", &pulse_hz);
 	if (error)
 		return error;
@@ -667,8 +667,8 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 	if (error)
 		return error;
 	/*
-	 * Else what follows would compare with a clock that nobody tells. The core's
-	 * identification is checked later.
+	 * Else the clock would be compared with an unknown one. The core's identification
+	 * is checked later.
 	 */
 	if (litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_ID_MAGIC) == LITEPULSE_MAGIC) {
 		num = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_ID_CLOCK_NUM);

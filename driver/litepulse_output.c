@@ -81,7 +81,7 @@ static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens,
 	return litepulse_board_configure(lp, words, count);
 }
 
-/* What of the claim goes on is from now on kept, with what goes on of earlier ones. */
+/* From now on the claim's output that goes on is kept, with that of earlier claims. */
 static void litepulse_output_keep(struct litepulse *lp)
 {
 	struct litepulse_uses *kept = &lp->claim.kept_uses;
@@ -242,7 +242,7 @@ static int litepulse_output_check_idle(struct litepulse *lp)
 	return (status & (busy | idle)) == idle ? 0 : -EBUSY;
 }
 
-/* With nobody's output on it the line rests as the tty needs it. 0 or an error of the transport. */
+/* Without other output on it the line rests as the tty needs it. 0 or an error of the transport. */
 static int litepulse_output_end_rest(struct litepulse *lp)
 {
 	lockdep_assert_held(&lp->claim.mutex);
@@ -289,7 +289,7 @@ void litepulse_output_look_for_end(struct litepulse *lp)
 	lockdep_assert_held(&lp->claim.mutex);
 	if (lp->claim.claimant || !(READ_ONCE(lp->line.word) & LITEPULSE_LINE_REST))
 		return;
-	/* What fails is tried again: this is called once a second. */
+	/* A failure is tried again: this is called once a second. */
 	if (!litepulse_output_check_idle(lp))
 		(void)litepulse_output_end_rest(lp);
 }
@@ -355,7 +355,7 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 		return;
 	}
 	lp->claim.unstopped = litepulse_output_stop(lp);
-	/* What fails is written again when the board can be reached. */
+	/* A failed write is repeated when the board can be reached. */
 	(void)litepulse_output_end_rest(lp);
 }
 
@@ -557,7 +557,7 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 }
 
 /**
- * litepulse_output_answer - queues one launch, so many ticks from now; does not sleep
+ * litepulse_output_answer - queues one launch at a time relative to now; does not sleep
  * @lp: device
  * @claimant: holder of the claim, which queues nothing else meanwhile
  * @launch: what; @launch->tick is the answer: when
@@ -565,7 +565,7 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
  *
  * Unlike all else here it takes no mutex: a sink's put() may call it, also in an interrupt. The
  * sink must be removed before the claim ends. If the lead is shorter than the time to queue the
- * launch and the core's LMIN, an event says that it was refused, as of every launch.
+ * launch and the core's LMIN, an event reports that it was refused, as of every launch.
  *
  * Return: 0, -EINVAL, -EOPNOTSUPP if the transport sleeps, -ESTALE, -EAGAIN if the queue is full,
  * or an error of the transport.
@@ -737,7 +737,7 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 		return error;
 	litepulse_output_expect_answer(lp, now, stop);
 	error = litepulse_board_configure(lp, words, count);
-	/* An event tells why it was refused. */
+	/* An event reports why it was refused. */
 	if (error == -EINVAL)
 		error = 0;
 	if (change)
@@ -868,7 +868,7 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 }
 
 /**
- * litepulse_output_train_get - the train that runs, as it was asked for
+ * litepulse_output_train_get - the train that runs, as it was requested
  * @lp: device; claim.mutex is held
  * @train: answer
  *
@@ -911,7 +911,7 @@ int litepulse_output_train_stop(struct litepulse *lp, struct litepulse_claimant 
 }
 
 /*
- * Nobody has a claim, and nothing timed runs or waits. Then the tty may use the train. 0, -EBUSY,
+ * There is no claim, and nothing timed runs or waits. Then the tty may use the train. 0, -EBUSY,
  * or an error of the transport.
  */
 static int litepulse_output_is_free(struct litepulse *lp)
@@ -930,7 +930,7 @@ static int litepulse_output_is_free(struct litepulse *lp)
 	       !(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) ? -EBUSY : 0;
 }
 
-/* What becomes of a pulse of the train. */
+/* The outcome of a pulse of the train. */
 struct litepulse_output_pulse {
 	struct litepulse_sink sink;
 	struct litepulse *lp;
@@ -966,9 +966,9 @@ static int litepulse_output_wait_for_pulse(struct litepulse_output_pulse *pulse)
  * @width: how long, ticks, not 0
  * @end: answer: at this tick it has ended
  *
- * On return it has begun, and nobody can change it.
+ * On return it has begun, and can no longer be changed.
  *
- * Return: 0, -EBUSY if somebody has the claim, something timed runs or waits, or the line was not
+ * Return: 0, -EBUSY if a file has the claim, something timed runs or waits, or the line was not
  * free when it was due; -EINTR, -ESTALE, or an error of the transport. -EIO also if what became of
  * it was lost.
  */
@@ -1119,7 +1119,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 				     BIT(responder->profile) | (edge ? 0 : BIT(0)), words,
 				     ARRAY_SIZE(words));
 	mutex_unlock(&lp->setup.mutex);
-	/* Nothing half done. What cannot be reached may be armed until the claim ends. */
+	/* Undone if it failed. A board that cannot be reached may be armed until the claim ends. */
 	if (error && !litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1))
 		litepulse_output_end_responder(lp);
 	return error == -EINVAL ? litepulse_output_refused(lp, responder->profile) : error;

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* An answer is divided into groups of so many bytes; each follows a mask of those that are sent. */
+/* An answer is divided into groups of this size; each follows a mask of the bytes that are sent. */
 #define LITEPULSE_PACKED_GROUP 8
 /* How far before a byte is the one that it repeats if it is not sent. */
 #define LITEPULSE_PACKED_PERIOD 16

@@ -14,7 +14,7 @@
 #define PERIOD_MAX	(U32_MAX - 1)
 /* A change that moves pulses by more than this part of a period is no change of rate. */
 #define MOVE_MAX	8
-/* The same for its number: so many pulses later than the clock's new time asks for. */
+/* The same for its number: this many pulses later than the clock's new time requires. */
 #define LATER_MAX	16
 
 /**
@@ -137,7 +137,7 @@ static int litepulse_phc_period_of(const struct litepulse_phc *phc, u64 period_n
  * @from: a tick that is not before @phc->tick
  *
  * Each pulse is less than a tick from the instant at which the clock shows its time.
- * Return: 0, or -ERANGE if the core has no such period or the time cannot be told in 64 bits.
+ * Return: 0, or -ERANGE if the core has no such period or the time does not fit in 64 bits.
  */
 int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct litepulse_phc *phc,
 			     u64 origin, u64 period_ns, u64 from)
@@ -168,7 +168,7 @@ int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct lit
  * litepulse_phc_train_place - where a pulse of the train is
  * @train: train
  * @pulse: not before the latest change
- * @num: answer: so many @train->den-th of a tick after the tick returned
+ * @num: answer: fraction of a tick behind the returned tick, in units of 1 / @train->den
  */
 u64 litepulse_phc_train_place(const struct litepulse_phc_train *train, u64 pulse, u32 *num)
 {

@@ -17,7 +17,7 @@
 
 struct litepulse_rate;
 
-/* The clock can be made so much faster or slower, in 10^-9 of its rate. */
+/* The clock can be made this much faster or slower, in 10^-9 of its rate. */
 #define LITEPULSE_PHC_MAX_ADJ	100000000
 
 /**
@@ -42,7 +42,7 @@ struct litepulse_phc {
 
 /**
  * struct litepulse_phc_train - a train as the core runs it
- * @first: what the clock shall show at pulse 0, ns
+ * @first: time that the clock is to show at pulse 0, ns
  * @period_ns: and from each pulse to the next
  * @start: tick of pulse 0
  * @pulse: since this pulse its rate is the present one

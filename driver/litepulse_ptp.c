@@ -7,7 +7,7 @@
  * Periodic output is a train that has the claim, as a program would: its period is the clock's, as
  * a fraction, so that the two never drift apart.
  *
- * The PTP core hands out nanoseconds, and keeps at most 127 time stamps that nobody has read: it
+ * The PTP core hands out nanoseconds, and keeps at most 127 time stamps that were not read: it
  * drops the oldest without a report. /dev/litepulseN gives ticks and reports what was lost.
  */
 #include <linux/bits.h>
@@ -55,7 +55,7 @@ struct litepulse_ptp {
 	struct litepulse_sink pps;	/* edges of the PPS source; want: claim.mutex */
 	struct ptp_pin_desc *pins;	/* the inputs, the line, and the output */
 
-	/* For what follows; innermost, interrupts off. Who changes it has claim.mutex, too. */
+	/* For what follows; innermost, interrupts off. Writers also hold claim.mutex. */
 	spinlock_t lock;
 	struct litepulse_phc phc;
 	struct litepulse_phc past[PAST];	/* functions before phc, a ring */
@@ -203,7 +203,7 @@ static int litepulse_ptp_gettimex64(struct ptp_clock_info *info, struct timespec
 
 /* --- periodic output: all with claim.mutex and gone_sem held ---------------------------------- */
 
-/* Twice as far ahead after what came too late, an eighth less after what came in time. */
+/* Twice as far ahead after a change that was too late, an eighth less after one in time. */
 static void litepulse_ptp_adapt_ahead(struct litepulse_ptp *ptp, int error)
 {
 	if (error == -ETIME)
@@ -526,7 +526,7 @@ static long litepulse_ptp_do_aux_work(struct ptp_clock_info *info)
 
 /* --- time stamps of edges --------------------------------------------------------------------- */
 
-/* Edges in other directions than those asked for are not in @data. */
+/* Edges in other directions than those requested are not in @data. */
 static void litepulse_ptp_put_event(struct litepulse_sink *sink,
 				    const struct litepulse_record *record, u32 data,
 				    const struct litepulse_stamp *stamp)
@@ -786,7 +786,7 @@ free:
 }
 
 /**
- * litepulse_ptp_remove - no lock held; sleeps until nobody is in a call
+ * litepulse_ptp_remove - no lock held; sleeps until no call is under way
  * @lp: device, which may be gone
  */
 void litepulse_ptp_remove(struct litepulse *lp)
@@ -901,7 +901,7 @@ void litepulse_ptp_suspend(struct litepulse *lp)
 	WRITE_ONCE(lp->ptp->suspended, true);
 	lp->ptp->running = false;
 	mutex_unlock(&lp->claim.mutex);
-	/* Who has not seen it leaves. */
+	/* Calls that have not seen it end. */
 	down_write(&lp->gone_sem);
 	up_write(&lp->gone_sem);
 }

@@ -9,7 +9,7 @@
  * RESTARTED) is a note: it takes no part in the numbers of LITEPULSE_IOC_STATS, and none is lost.
  *
  * The FIFO is a kfifo with one writer (the sink, under litepulse.feed.lock) and one reader (under
- * litepulse_reader.mutex). Its length is asked under litepulse.feed.lock: that orders what was put
+ * litepulse_reader.mutex). Its length is read under litepulse.feed.lock: that orders what was put
  * before what is read, which kfifo leaves to the processor. Its indices are data races by design.
  */
 #include <linux/bitfield.h>
@@ -131,7 +131,7 @@ static void litepulse_reader_set_due(struct litepulse_reader *reader, unsigned i
 	reader->due_until = litepulse_reader_taken(reader) + count;
 }
 
-/* Who reads a FIFO ends it when it is empty; how a ring is taken the driver does not see. */
+/* A FIFO's reader ends it when it is empty; the driver does not see how a ring is emptied. */
 static bool litepulse_reader_is_due(struct litepulse_reader *reader)
 {
 	if (reader->due && reader->ring)
@@ -251,7 +251,7 @@ static unsigned int litepulse_reader_take_plain(struct litepulse_sink *sink,
 						    &put);
 		/* As kfifo_put() does it, but once for all. */
 		smp_wmb();
-		/* Who takes events out may look at it meanwhile. */
+		/* The reader may look at it meanwhile. */
 		data_race(fifo->in += put);
 	}
 	reader->stats.offered += put;
@@ -347,7 +347,7 @@ static enum hrtimer_restart litepulse_reader_timeout(struct hrtimer *timer)
 
 /* --- read and poll --- */
 
-/* What was lost while a ring was full goes in when there is room; under litepulse.feed.lock. */
+/* A loss while a ring was full is added when there is room; under litepulse.feed.lock. */
 static void litepulse_reader_report_notes(struct litepulse_reader *reader)
 {
 	if (!reader->waiting ||
@@ -357,7 +357,7 @@ static void litepulse_reader_report_notes(struct litepulse_reader *reader)
 	litepulse_reader_set_due(reader, litepulse_reader_queued(reader));
 }
 
-/* What poll() says, but for the room to write. */
+/* The result of poll(), except the room to write. */
 static __poll_t litepulse_reader_events(struct litepulse_reader *reader)
 {
 	struct litepulse *lp = reader->lp;
@@ -410,9 +410,9 @@ static bool litepulse_reader_settle(struct litepulse_reader *reader)
 }
 
 /*
- * What there is, @mutex held; @size is a multiple of an event's. Return: bytes; @error is -EFAULT
- * if more is left but the program's memory has to be fetched first: others may wait for @mutex
- * with a lock that all need, and memory may never come.
+ * Reads what there is, @mutex held; @size is a multiple of an event's. Return: bytes; @error is
+ * -EFAULT if more is left but the program's memory has to be fetched first: others may wait for
+ * @mutex with a lock that all need, and memory may never come.
  */
 static size_t litepulse_reader_take(struct litepulse_reader *reader, char __user *buffer,
 				    size_t size, int *error)
@@ -699,7 +699,7 @@ int litepulse_reader_subscribe(struct litepulse_reader *reader,
 		return -ERESTARTSYS;
 	error = litepulse_reader_change(reader, want);
 	if (!error) {
-		/* What waits already, and who waits for it: by the new watermark and timeout. */
+		/* The new watermark and timeout apply to events and programs that wait already. */
 		spin_lock_irq(&lp->feed.lock);
 		hrtimer_try_to_cancel(&reader->timer);
 		if (litepulse_reader_queued(reader))
@@ -772,7 +772,7 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 	unsigned int count, i;
 	u32 head;
 
-	/* Nobody reads meanwhile. */
+	/* No program reads meanwhile. */
 	if (mutex_lock_interruptible(&reader->mutex))
 		return -ERESTARTSYS;
 	spin_lock_irq(&lp->feed.lock);
@@ -820,7 +820,7 @@ void litepulse_reader_init(struct litepulse_reader *reader, struct litepulse *lp
 
 /**
  * litepulse_reader_alloc - the FIFO of a reader that is added with a subscription
- * @reader: one without a FIFO, which nobody else knows yet
+ * @reader: one without a FIFO, which nothing else refers to yet
  * @size: events; 0: as many as usual
  *
  * Return: 0, -EINVAL or -ENOMEM.

@@ -33,8 +33,9 @@ struct litepulse_reader_fifo {
  * @fifo: events are put in under litepulse.feed.lock and taken out under @mutex; it is exchanged
  *	under both
  * @ring: in place of @fifo; NULL if there is none. Set once, under @mutex and litepulse.feed.lock
- * @due_until: of a ring: @due until the program has taken so many, modulo 2^32; litepulse.feed.lock
- * @timer_for: of a ring: so many were taken when @timer was started; litepulse.feed.lock
+ * @due_until: of a ring: @due until the program has taken this many, modulo 2^32;
+ *	litepulse.feed.lock
+ * @timer_for: of a ring: this many were taken when @timer was started; litepulse.feed.lock
  * @came_at: CLOCK_MONOTONIC when the newest records came, ns; litepulse.feed.lock
  * @held: the note after the last event of the FIFO, on its way to the program; @mutex
  * @holding: there is one

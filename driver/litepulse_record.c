@@ -12,7 +12,7 @@ static_assert(sizeof(struct litepulse_event) == 48);
 static_assert(sizeof(struct litepulse_record) == 32);
 /* Of litepulse_record_byte_flags(). */
 #define FLAGS_SHIFT LITEPULSE_RECEIVE_INFO_PARITY_ERROR_SHIFT
-/* In the data of a COUNT record: at least so many were lost. */
+/* In the data of a COUNT record: at least this many were lost. */
 #define RECEIVE_COUNT_AT_LEAST BIT(LITEPULSE_RECEIVE_INFO_DATA_SHIFT)
 
 static_assert(LITEPULSE_RX_PARITY << FLAGS_SHIFT == LITEPULSE_RECEIVE_INFO_PARITY_ERROR_MASK);
@@ -111,7 +111,7 @@ unsigned int litepulse_record_decode_events(struct litepulse_sequence *sequence,
 	return made;
 }
 
-/* What the two records of an overflow say; returns how many records they make. */
+/* Decodes the two records of an overflow; returns how many records they make. */
 static noinline unsigned int
 litepulse_record_decode_overflow(struct litepulse_sequence *sequence, u64 tick, u32 low, u32 info,
 				 struct litepulse_record *record)
@@ -138,7 +138,7 @@ litepulse_record_decode_overflow(struct litepulse_sequence *sequence, u64 tick, 
  * @count: how many
  * @records: room for one for each
  *
- * Return: records made: a byte each, or what the second of the two records of an overflow tells.
+ * Return: records made: a byte each, or what the second of the two records of an overflow reports.
  */
 unsigned int litepulse_record_decode_bytes(struct litepulse_sequence *sequence, u64 now,
 					   const u32 *words, unsigned int count,
@@ -253,7 +253,7 @@ u32 litepulse_record_channel_samples(u32 channels, unsigned int samples)
 
 /**
  * litepulse_record_selector - prepares litepulse_record_select()
- * @want: what a subscriber asked for
+ * @want: what a subscriber requested
  * @samples: per cycle
  *
  * Return: the same, worked out.

@@ -24,8 +24,8 @@
  *	before it is not ours
  * @since: receive stream: bytes from before this tick are not ours; 0 once one of ours has come
  * @tick: of the latest header
- * @dropped: so many before @next were not delivered, as a header's tick had gone back
- * @dropped_open_ended: at least so many
+ * @dropped: this many before @next were not delivered, as a header's tick had gone back
+ * @dropped_open_ended: at least this many
  * @lost_before: @lost before the first of them
  * @gap_tick: receive stream: tick of the first byte lost in the latest gap
  * @gap_open: receive stream: the record with the count of that gap comes next
@@ -45,7 +45,8 @@ struct litepulse_sequence {
 };
 
 /**
- * struct litepulse_record - something that happened: what struct litepulse_event has for everybody
+ * struct litepulse_record - something that happened: what struct litepulse_event has for every
+ * reader
  * @tick: as in struct litepulse_event
  * @seq: likewise
  * @count: likewise, of LOST and RESTARTED only: undefined for other kinds
@@ -80,7 +81,7 @@ struct litepulse_selector {
 	u32 fall;
 };
 
-/* The words of an event make at most so many records: what is missing before it, and itself. */
+/* The words of an event make at most this many records: what is missing before it, and itself. */
 #define LITEPULSE_RECORDS_PER_EVENT 2
 
 unsigned int litepulse_record_decode_events(struct litepulse_sequence *sequence, const u32 *words,
@@ -156,7 +157,7 @@ static inline u8 litepulse_record_byte_flags(u32 info)
 
 /**
  * litepulse_record_select_data - what a subscriber gets of a record
- * @selector: what it asked for
+ * @selector: what it requested
  * @kind: of the record
  * @source: of the record
  * @all: the record's data
@@ -223,7 +224,7 @@ struct litepulse_record_places {
  * @since: from this tick on
  * @words: the records
  * @count: how many
- * @room: for so many events
+ * @room: for this many events
  * @write: one of them; inlined
  * @places: for @write
  * @put: set to how many events were put

@@ -12,8 +12,8 @@
 #include "litepulse_sink.h"
 
 /*
- * Events that no sink waits for (answers to the driver, what the holder of a claim did not ask for)
- * may wait so long.
+ * Events that no sink waits for (answers to the driver, what the holder of a claim did not
+ * subscribe to) may wait this long.
  */
 #define DEFAULT_AGE_US 10000
 
@@ -156,7 +156,7 @@ static void litepulse_sink_merge(struct litepulse_moderation *all,
 }
 
 /**
- * litepulse_sink_moderate - tells the transport how soon streams interrupt, by what all sinks want
+ * litepulse_sink_moderate - sets how soon the transport's streams interrupt, by what sinks want
  * @lp: device; setup.mutex held
  */
 void litepulse_sink_moderate(struct litepulse *lp)
@@ -193,7 +193,7 @@ void litepulse_sink_moderate(struct litepulse *lp)
 }
 
 /**
- * litepulse_sink_unmoderate - reports events at once, as somebody waits for an answer
+ * litepulse_sink_unmoderate - reports events at once, as a program waits for an answer
  * @lp: device
  *
  * Return: 0, then litepulse_sink_end_unmoderate() must follow, or -EINTR.
@@ -556,7 +556,7 @@ void litepulse_sink_skip_bytes(struct litepulse *lp, struct litepulse_sink *sink
 /**
  * litepulse_sink_remove - ends what a sink gets, also if the board cannot be reached
  * @lp: device, which may be gone
- * @sink: one that was added, and that nobody changes meanwhile
+ * @sink: one that was added, and that nothing changes meanwhile
  *
  * On return it may be freed, or given something else by litepulse_sink_set().
  */

@@ -8,7 +8,7 @@
 /**
  * struct litepulse_stamp - when an event was, by a clock of the host
  * @ns: by the clock that the sink wants
- * @uncertainty: the event was within so many ns of it
+ * @uncertainty: the event was within this many ns of it
  */
 struct litepulse_stamp {
 	u64 ns;

@@ -1391,7 +1391,7 @@ static void lin_frames_are_awaited(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end + 1000), 1);
 	/* It has begun since that tick, at whatever distance. */
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, start - 999), end - start);
-	/* A master that takes its time: header and response are each awaited for so long. */
+	/* A master that takes its time: header and response are each awaited for this long. */
 	start = bus.tick;
 	lin_byte(&bus, 0, LITEPULSE_RX_BREAK);
 	lin_byte(&bus, 0x55, 0);
@@ -1438,7 +1438,7 @@ static void lin_wake_ups(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_WAKE_UP);
 	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
 	KUNIT_EXPECT_EQ(test, bus.report.ns, 2 * start);
-	/* Three are enough, two are not; nor is what is not one pulse, or ours. */
+	/* Three are enough, two are not. More than one pulse, or one of ours, does not count. */
 	KUNIT_EXPECT_TRUE(test, lin_byte(&bus, 0xfc, 0));
 	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xfe, 0));
 	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xe8, 0));
@@ -1455,7 +1455,7 @@ static void lin_wake_ups(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0, LITEPULSE_RX_BREAK | LITEPULSE_RX_OWN));
 	KUNIT_ASSERT_TRUE(test, lin_look(&bus, start));
 	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_BAD_HEADER);
-	/* Soon after a frame nobody wakes the bus. */
+	/* Soon after a frame no pulse wakes the bus. */
 	bus.expected[0x10].length = 1;
 	lin_header(&bus, 0x50, 0);
 	lin_byte(&bus, 0x11, 0);

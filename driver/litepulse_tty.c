@@ -103,7 +103,7 @@ static int litepulse_tty_startup(struct uart_port *port)
 		return -EBUSY;
 	}
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
-	/* Bytes that came while nobody had it open are not for us. */
+	/* Bytes that came while it was not open are discarded. */
 	t->sink.takes_older = t->suspended;
 	want = litepulse_tty_receive_wanted(t);
 	t->sink.idle_us = litepulse_tty_receive_moderation(t).idle_us;
@@ -296,7 +296,7 @@ bool litepulse_tty_console_idle(struct uart_port *port)
 {
 	u32 status;
 
-	/* From a core that is gone nothing leaves any more. */
+	/* A core that is gone sends nothing any more. */
 	return litepulse_board_read_csr(litepulse_tty_of(port)->lp, LITEPULSE_CSR_STATUS,
 					&status) ||
 	       status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;

@@ -31,7 +31,7 @@ struct litepulse_tty {
 	struct kthread_worker *carrier;	/* NULL if the transport sleeps */
 	struct kthread_work carry;
 
-	unsigned int low;		/* WANT_TRANSMIT: at most so many bytes wait in the core */
+	unsigned int low;		/* WANT_TRANSMIT: at most that many bytes in the core */
 	unsigned int baud_min;
 	unsigned int baud_max;
 	struct work_struct work;
@@ -53,11 +53,11 @@ struct litepulse_tty {
 	bool set_driver_enable;		/* the core must get @new_driver_enable */
 	u32 new_driver_enable;
 	u32 driver_enable;		/* what it has: lead and lag */
-	bool lead_known;		/* not so while a board goes on with a lead of before */
+	bool lead_known;		/* false while the board may still use an earlier lead */
 	bool train_runs;		/* or may: the core refuses another lead */
 	unsigned int flushes;
-	unsigned int ahead;		/* at most so many bytes are in the core */
-	unsigned int burst;		/* at most so many should be */
+	unsigned int ahead;		/* at most this many bytes are in the core */
+	unsigned int burst;		/* at most this many should be */
 	bool console;			/* of the kernel: its bytes are among ours */
 	bool refused;			/* a lead was, which is not reported yet */
 	bool rs485_given;		/* settings of RS-485 were, and taken */
@@ -66,7 +66,7 @@ struct litepulse_tty {
 
 	/* litepulse.claim.mutex */
 	u32 echo;			/* its tail in ticks */
-	bool echo_known;		/* not so while a board goes on with one of before */
+	bool echo_known;		/* false while the board may still use an earlier one */
 
 	/* litepulse.setup.mutex protects what follows. */
 	u32 format;			/* of profile 0 */

@@ -4,11 +4,11 @@
  *
  * A sink gets the bytes, mostly in the hard interrupt. How many of them an
  * interrupt brings is set in sysfs, beside the tty (/sys/class/tty/ttyPULSEn/):
- *   rx_trig_bytes    so many bytes (128), or
- *   rx_trig_age_us   the oldest has waited so long (10000); 0: forever, or
- *   rx_trig_idle_us  none came for so long; 0: forever; "auto", as it is at first: four frames.
+ *   rx_trig_bytes    this many bytes (128), or
+ *   rx_trig_age_us   the oldest has waited this long (10000); 0: forever, or
+ *   rx_trig_idle_us  none came for this long; 0: forever; "auto", as it is at first: four frames.
  *                    Reads what it is now
- *   interrupts_max   so many a second, about; beyond, they wait for each other (1000). Of the
+ *   interrupts_max   this many a second, about; beyond, they wait for each other (1000). Of the
  *                    chardev's events, too
  * So a byte that no other follows is delivered after four frames, and at full rate 128 share an
  * interrupt from 128 kbaud on; below, the age limits how many. A reader of the chardev can make
@@ -29,7 +29,7 @@
 #include "litepulse_sink.h"
 #include "litepulse_tty_port.h"
 
-/* So many received bytes at a time are carried by the thread of the port, at most. */
+/* This many received bytes at a time are carried by the thread of the port, at most. */
 #define CARRIED			32u
 
 #define TRIGGER_BYTES		128u
@@ -169,7 +169,7 @@ static void litepulse_tty_receive_put(struct litepulse_sink *sink,
 	uart_port_unlock_irqrestore(&t->port, flags);
 }
 
-/* What a byte's info word has if there is more to do than to put it into the tty's buffer. */
+/* Bits of the info word of a byte that cannot simply be put into the tty's buffer. */
 static u32 litepulse_tty_receive_special(const struct litepulse_tty *t)
 {
 	/* All of them are dropped. */
@@ -234,8 +234,8 @@ static unsigned int litepulse_tty_receive_take_plain(struct litepulse_sink *sink
 }
 
 /*
- * What the tty's workqueue would do. The tty stays while this runs, closed or not: who closes it
- * waits for the workqueue only.
+ * Does the work of the tty's workqueue. The tty stays while this runs, closed or not: close() waits
+ * for the workqueue only.
  */
 static void litepulse_tty_receive_carry(struct kthread_work *work)
 {
@@ -252,7 +252,7 @@ static void litepulse_tty_receive_carry(struct kthread_work *work)
 /*
  * Some bytes are carried to the line discipline by a thread of ours, of the priority that a
  * threaded interrupt has: a worker has to wait for other programs, and takes longer to wake. Many
- * bytes take a worker, so that programs get their turn. litepulse.feed.lock is held: nobody else
+ * bytes take a worker, so that programs get their turn. litepulse.feed.lock is held: nothing else
  * inserts anything.
  */
 static void litepulse_tty_receive_done(struct litepulse_sink *sink)
@@ -301,7 +301,7 @@ static int litepulse_tty_receive_make_carrier(struct litepulse_tty *t)
 {
 	struct kthread_worker *carrier;
 
-	/* What arrives over a cable has waited for other threads already. */
+	/* Bytes over a cable have waited for other threads already. */
 	if (t->lp->ops->sleeps)
 		return 0;
 	carrier = kthread_run_worker(0, "litepulse%d-tty", t->lp->id);
@@ -320,7 +320,7 @@ void litepulse_tty_receive_end_carrier(struct litepulse_tty *t)
 }
 
 /**
- * litepulse_tty_receive_init - prepares a port to receive, as nobody has changed its settings yet
+ * litepulse_tty_receive_init - prepares a port to receive, with the settings that it has at first
  * @t: its @lp is set
  *
  * Return: 0 or an error: there is no thread that carries bytes.
@@ -343,7 +343,7 @@ int litepulse_tty_receive_init(struct litepulse_tty *t)
 
 /* --- how many bytes an interrupt brings ------------------------------------------------------- */
 
-/* What the transport is given while the tty is open. */
+/* The moderation that the transport gets while the tty is open. */
 struct litepulse_moderation litepulse_tty_receive_moderation(struct litepulse_tty *t)
 {
 	struct litepulse_moderation wish = t->trigger;
@@ -358,7 +358,7 @@ struct litepulse_moderation litepulse_tty_receive_moderation(struct litepulse_tt
 	return wish;
 }
 
-/* What the sink wants of an open tty; setup.mutex is held. */
+/* What the sink of an open tty subscribes to; setup.mutex is held. */
 struct litepulse_subscribe litepulse_tty_receive_wanted(struct litepulse_tty *t)
 {
 	const struct litepulse_moderation now = litepulse_tty_receive_moderation(t);

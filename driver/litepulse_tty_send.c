@@ -126,12 +126,12 @@ static void litepulse_tty_send_act(struct litepulse_tty *t, struct litepulse_tty
 		if (step->refused)
 			step->error = 0;
 	}
-	/* The report may be old: bytes may have followed since. */
+	/* The report may be outdated: bytes may have followed since. */
 	if (step->look && !step->error) {
 		step->error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 		step->idle = !step->error && status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
 	}
-	/* What was changed before they were written is in force before they are sent. */
+	/* Settings that were changed before the bytes were written apply before they are sent. */
 	if (step->count && !step->error)
 		step->error = litepulse_board_flush_line(lp);
 	if (step->count && !step->error)
@@ -183,7 +183,7 @@ static bool litepulse_tty_send_done(struct litepulse_tty *t,
 	if (step->sent > 0) {
 		t->ahead += step->sent;
 		if (step->x_char) {
-			/* Another one may have been asked for meanwhile. */
+			/* Another one may have been requested meanwhile. */
 			if (port->x_char == step->bytes[0])
 				port->x_char = 0;
 			port->icount.tx++;
@@ -255,7 +255,7 @@ void litepulse_tty_send_room(struct litepulse *lp, u32 pending)
 
 unsigned int litepulse_tty_send_tx_empty(struct uart_port *port)
 {
-	/* What the core holds back over a suspend is not waited for. */
+	/* Bytes that the core holds back over a suspend are not waited for. */
 	return READ_ONCE(litepulse_tty_of(port)->busy) && !port->suspended ? 0 : TIOCSER_TEMT;
 }
 
@@ -296,6 +296,6 @@ void litepulse_tty_send_break_ctl(struct uart_port *port, int ctl)
 
 	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK,
 				 ctl ? LITEPULSE_CFG_LINE_BREAK_HOLD_MASK : 0);
-	/* litepulse_tty_serial_set_break() tells the error. */
+	/* litepulse_tty_serial_set_break() returns the error. */
 	(void)litepulse_board_flush_line(lp);
 }

@@ -2,8 +2,8 @@
 /*
  * /dev/ttyPULSEn: what the serial core lacks, or would do wrong
  *
- * A break of tcsendbreak() is one launch, of exactly so many ticks, if it is short, nobody has the
- * claim and nothing timed runs or waits. Else it is made of two settings, as one of TIOCSBRK is.
+ * A break of tcsendbreak() is one launch, exact to the tick, if it is short, there is no claim, and
+ * nothing timed runs or waits. Else it is made of two settings, as one of TIOCSBRK is.
  */
 #include <linux/cdev.h>
 #include <linux/console.h>
@@ -23,7 +23,7 @@
 #include "litepulse_tty_port.h"
 #include "litepulse_tty_serial.h"
 
-/* A break of tcsendbreak() is one launch up to so many ms. */
+/* A break of tcsendbreak() is one launch up to this many ms. */
 #define BREAK_LAUNCH_MS		1000u
 
 struct uart_driver litepulse_tty_serial_driver = {
@@ -66,7 +66,7 @@ static void litepulse_tty_serial_set_breaking(struct tty_struct *tty, bool break
 		t->breaking = breaking;
 		litepulse_tty_send_hold(t);
 		uart_port_unlock_irqrestore(&t->port, flags);
-		/* The break that follows tells the error. */
+		/* The break that follows returns the error. */
 		(void)litepulse_board_flush_line(t->lp);
 	}
 	mutex_unlock(&state->port.mutex);
@@ -144,7 +144,7 @@ static int litepulse_tty_serial_set_break(struct tty_struct *tty, int state)
 }
 
 /*
- * A break of so many ms, in a free line: as one launch, which nothing can end, or, if that cannot
+ * A break of @ms, in a free line: as one launch, which nothing can end, or, if that cannot
  * be or it is long, made of two settings.
  */
 static int litepulse_tty_serial_send_break(struct tty_struct *tty, struct litepulse *lp,
@@ -177,7 +177,7 @@ static int litepulse_tty_serial_send_break(struct tty_struct *tty, struct litepu
 }
 
 /*
- * TIOCSBRK, TIOCCBRK, and of so many ms: TCSBRK and TCSBRKP, behind all that was written. Bytes
+ * TIOCSBRK, TIOCCBRK, and of a given length: TCSBRK and TCSBRKP, behind all that was written. Bytes
  * that are written meanwhile wait for the line, and so does another break. A signal ends the call;
  * it does not shorten a break that is one launch.
  */
@@ -204,7 +204,7 @@ static int litepulse_tty_serial_break(struct tty_struct *tty, int state)
 
 /* --- settings and calls ----------------------------------------------------------------------- */
 
-/* Whether a train runs, asked of the board. 0 or an error. */
+/* Reads from the board whether a train runs. 0 or an error. */
 static int litepulse_tty_serial_look_for_train(struct litepulse *lp)
 {
 	unsigned long flags;

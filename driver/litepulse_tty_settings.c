@@ -18,11 +18,11 @@
 #include "litepulse_tty_port.h"
 
 #define DEFAULT_BAUD		9600
-/* In the core at once: so many ns worth of bytes, but at least so many. */
+/* In the core at once: bytes of this many ns, but at least this many bytes. */
 #define BURST_NS		10000000u
 #define BURST_BYTES		64u
 
-/* Room for what comes in so many ns is left in the core while received bytes may wait. */
+/* Room for what comes in this time, in ns, is left in the core while received bytes may wait. */
 #define SPARE_NS		20000000u
 
 /* The core's limits of a bit period, in 2^-8 ticks; the lower one for each sample per cycle. */
@@ -44,7 +44,7 @@ unsigned int litepulse_tty_settings_get_mctrl(struct uart_port *port)
 	return TIOCM_CAR | TIOCM_DSR | TIOCM_CTS;
 }
 
-/* The serial core knows the loopback of what a board goes on with, or of who was quicker. */
+/* Gives the serial core the loopback that the board still has, or that another program has set. */
 void litepulse_tty_settings_adopt_loopback(struct litepulse_tty *t)
 {
 	unsigned long flags;
@@ -184,9 +184,9 @@ static void litepulse_tty_settings_set_masks(struct uart_port *port, const struc
 }
 
 /*
- * At most so many bytes, a number that the core can hold, are in the core at once. A board on a
- * cable is asked once in a while only: more is written when half of them have left, so that the
- * other half lasts until the next look. port.lock is held, or nobody else knows the port yet.
+ * At most @bytes, which the core can hold, are in the core at once. A board on a cable is polled
+ * rarely: more is written when half of them have left, so that the other half lasts until the next
+ * poll. port.lock is held, or the port is not registered yet.
  */
 void litepulse_tty_settings_set_burst(struct litepulse_tty *t, unsigned int bytes)
 {
@@ -279,7 +279,7 @@ static bool litepulse_tty_settings_adopt_profile(struct litepulse_tty *t, u64 pe
 }
 
 /*
- * Until somebody says otherwise: 8N1 as the kernel's early messages, or 9600 baud, or the nearest
+ * Until a program sets it: 8N1 as the kernel's early messages, or 9600 baud, or the nearest
  * that this clock can do.
  */
 int litepulse_tty_settings_init_profile(struct litepulse_tty *t, const struct resource *csr)
@@ -387,7 +387,7 @@ int litepulse_tty_settings_set_driver_enable(struct litepulse *lp, const u32 *wo
 	int error = 0;
 
 	lockdep_assert_held(&lp->claim.mutex);
-	/* What the tty was given before is written before. */
+	/* Earlier settings and bytes of the tty are written first. */
 	flush_work(&t->work);
 	if (word)
 		error = litepulse_board_configure(lp, &lead_lag, 1);
@@ -403,7 +403,7 @@ int litepulse_tty_settings_set_driver_enable(struct litepulse *lp, const u32 *wo
 	}
 	if (word) {
 		uart_port_lock_irqsave(&t->port, &flags);
-		/* What a closed tty has not written yet is overruled. */
+		/* Settings that a closed tty has not written yet are overruled. */
 		t->set_driver_enable = false;
 		t->driver_enable = *word;
 		t->lead_known = true;
@@ -428,7 +428,7 @@ void litepulse_tty_settings_train_starts(struct litepulse *lp)
 	flush_work(&t->work);
 }
 
-/* What of DRIVER_ENABLE and ECHO the board is known to have, in order. 0 or an error. */
+/* The known values of DRIVER_ENABLE and ECHO in the board, in order. 0 or an error. */
 int litepulse_tty_settings_apply_de(struct litepulse_tty *t)
 {
 	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE,

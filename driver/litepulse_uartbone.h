@@ -37,7 +37,7 @@ struct tty_struct;
 /* First byte of a command. */
 #define LITEPULSE_BONE_WRITE 1
 #define LITEPULSE_BONE_READ 2
-/* A read command has at most so many words: its length is one byte. */
+/* A read command has at most this many words: its length is one byte. */
 #define LITEPULSE_BURST_WORDS 255
 /* Number and checksum, at the end of the answer to a frame. */
 #define LITEPULSE_TRAILER_BYTES 3
@@ -86,7 +86,7 @@ struct litepulse_times {
  * @tries: how often it was sent
  * @begun: CLOCK_BOOTTIME before it was sent first, ns
  * @buffer: bytes of the answer; what follows is protected by the link's lock
- * @wanted: bytes of it, as far as is known; 0: nobody waits for one
+ * @wanted: bytes of it, as far as is known; 0: nothing waits for one
  * @groups: of a packed answer that are not known yet: the last of @wanted is the mask of the next
  * @got: bytes that have come
  * @whole: all have
@@ -115,7 +115,7 @@ struct litepulse_flight {
  * @freed: up to there requests under way free
  * @requested: requests under way ask for the records up to there, if there are that many
  * @end: up to there the board had records when it answered last
- * @growth: so many came between the last two answers
+ * @growth: this many came between the last two answers
  * @most: records to ask for at most
  */
 struct litepulse_link_stream {
@@ -133,33 +133,33 @@ struct litepulse_link_stream {
  * @tty: the port; NULL when it is gone; @line
  * @made_exclusive: TTY_EXCLUSIVE was not set before
  * @name: of the port
- * @line: somebody is in a function of the port's driver
+ * @line: a function of the port's driver is running
  * @lock: protects what is received, in @flights, too, up to @wait
  * @gone: the port is; nothing will come any more
  * @room: the port has reported room; cleared by who sends
  * @flights: requests, as they are answered: that of @oldest first, and those behind it
  * @oldest: changes under @bus and @lock
- * @stray: bytes that came unasked, or damaged, since the last silence
+ * @stray: bytes that came without a request, or damaged, since the last silence
  * @last_byte: jiffies
  * @wait: something came, there is room to send, or the port is gone
  * @work: registers or unregisters the platform device
  * @pdev: the device
  * @port_dev: the port's device in the machine; NULL if it has none
  *
- * @waiting: so many wait for @bus
+ * @waiting: this many wait for @bus
  * @bus: one request at a time; protects what follows, up to @io_lock
  * @framed: the bridge carries out checked frames
- * @packs: and packs the answers to them, if asked to
+ * @packs: and packs the answers to them, on request
  * @overlaps: and has one wait while it answers another
  * @sequence: of the latest frame
  * @baud: of the port
- * @base_baud: of the bridge when nobody has raised it, and of the port at first
+ * @base_baud: of the bridge before it is raised, and of the port at first
  * @base_rate: what the bridge's rate register read at that
  * @target_baud: wanted; not @base_baud: raised again when the bridge has fallen back
  * @next_try: jiffies from which on users may change the rate again
  * @answered: CLOCK_BOOTTIME before the latest request that was answered was sent, ns
  * @unsettled: the latest attempt failed: nothing is sent before silence
- * @ahead: so many of @flights were sent, or are to be, before their answers are awaited
+ * @ahead: this many of @flights were sent, or are to be, before their answers are awaited
  * @lost: it does not answer any more; only the poller looks whether it does again
  * @times: of the latest request that was answered
  * @round_trip_ns: of that
@@ -264,7 +264,7 @@ static inline void litepulse_link_kick(struct litepulse_link *link)
 	wake_up(&link->kick);
 }
 
-/* The holder of the bus can see that another thread waits for it. For what must not be given up. */
+/* The holder of the bus can see that another thread waits. For requests that must be made. */
 static inline void litepulse_bus_lock(struct litepulse_link *link)
 {
 	atomic_inc(&link->waiting);

@@ -49,7 +49,7 @@
 
 /*
  * All times that have to fit together, from one answer of the bridge to the next access to the
- * core's window, with a cable that works again and answers whatever is asked, though late:
+ * core's window, with a cable that works again and answers every request, though late:
  *
  *	polls			at most LITEPULSE_POLL_MAX_US apart, and each answered in time
  *	  < SURE_MS		the driver speaks at the raised rate
@@ -59,14 +59,14 @@
  *	LOST_MS			the same if the cable failed first, and the bridge had not gone back
  *	  < 8 s			the board's watchdog stops what runs
  *	  <= patience		of who waits for the core's answer
- *	  < FREEZE_MS		the kernel waits so long for threads that are to be frozen
+ *	  < FREEZE_MS		the kernel waits this long for threads that are to be frozen
  */
 #define BAUD_MS (LITEPULSE_DRAIN_MS + LITEPULSE_ADAPTER_MS)
 #define RAISE_MS (ANSWER_MS + BAUD_MS + SETTLE_MS + ANSWER_MS)
 #define FIND_MS (ANSWER_MS + BAUD_MS + PLAIN_SILENCE_MS + ANSWER_MS + RAISE_MS + ANSWER_MS)
 #define LOST_MS (SURE_MS + ANSWER_MS + LITEPULSE_BRIDGE_FRAME_SILENCE_MS + FALLBACK_MS + \
 		 ANSWER_MS + RAISE_MS + ANSWER_MS)
-/* So long a machine may stand still, and what runs on its boards goes on. */
+/* This long a machine may stand still, and what runs on its boards goes on. */
 #define STALL_MS 5000
 /* Default of /sys/power/pm_freeze_timeout. */
 #define FREEZE_MS 20000
@@ -76,7 +76,7 @@
 #define PATIENCE_MS (LITEPULSE_PATIENCE_SLEEPS_SECONDS * 1000)
 static_assert(LITEPULSE_POLL_MAX_US / 1000 + ANSWER_MS < SURE_MS);
 static_assert(SURE_MS + ANSWER_MS < BRIDGE_MS);
-/* Half a command delays the bridge by up to so much. */
+/* Half a command delays the bridge by up to this much. */
 static_assert(BRIDGE_MS + PLAIN_SILENCE_MS < FALLBACK_MS);
 static_assert(BRIDGE_MS <= STALL_MS && STALL_MS + FIND_MS < WATCHDOG_MS);
 static_assert(LOST_MS < WATCHDOG_MS);
@@ -223,7 +223,7 @@ static unsigned int litepulse_bus_make_frame(struct litepulse_link *link,
 	return litepulse_bus_frame_bytes(request);
 }
 
-/* Is what came the answer to the frame? */
+/* Are the received bytes the answer to the frame? */
 static bool litepulse_bus_answer_is_good(const struct litepulse_flight *flight, bool packed)
 {
 	unsigned int length = flight->got - LITEPULSE_TRAILER_BYTES;
@@ -318,7 +318,7 @@ static unsigned int litepulse_bus_silence_ms(const struct litepulse_link *link)
 static int litepulse_bus_send(struct litepulse_link *link, struct litepulse_flight *flight,
 			      const struct litepulse_stamper *stamper, bool first)
 {
-	/* What came unasked may go on coming; what was sent last may be half a command. */
+	/* Bytes without a request may go on coming; what was sent last may be half a command. */
 	int error = link->unsettled || READ_ONCE(link->stray) ?
 		litepulse_line_silence(link, litepulse_bus_silence_ms(link)) : 0;
 
@@ -416,7 +416,7 @@ static void litepulse_bus_next(struct litepulse_link *link)
  * litepulse_bus_forget() - await no answer any more
  * @link: the bus is held
  *
- * What was sent ahead must be requested again.
+ * Requests that were sent ahead must be repeated.
  */
 void litepulse_bus_forget(struct litepulse_link *link)
 {
@@ -543,7 +543,7 @@ static int litepulse_bus_read_rate(struct litepulse_link *link, u32 *rate, unsig
 	return litepulse_bus_attempt(link, rate, NULL, attempts);
 }
 
-/* Tells the bridge another rate, then the port; whether it worked is not known. */
+/* Sets another rate of the bridge, then of the port; whether it worked is not known. */
 static int litepulse_bus_change_rate(struct litepulse_link *link, u32 rate, unsigned int baud)
 {
 	struct litepulse_request *request = litepulse_bus_begin(link);
@@ -568,7 +568,7 @@ static int litepulse_bus_change_rate(struct litepulse_link *link, u32 rate, unsi
 						  litepulse_bus_silence_ms(link)));
 }
 
-/* Does the rate register read @rate at the base rate, with the clock that it tells? */
+/* Does the rate register read @rate at the base rate, with the clock that it reports? */
 static bool litepulse_bus_is_base_rate(u32 rate)
 {
 	u64 word = FIELD_GET(LITEPULSE_BRIDGE_RATE_WORD_MASK, rate);
@@ -581,7 +581,7 @@ static bool litepulse_bus_is_base_rate(u32 rate)
 }
 
 /*
- * Can the bridge whose rate register reads @rate do so many bits per second? If it does not read
+ * Can the bridge whose rate register reads @rate do @baud bits per second? If it does not read
  * as at the base rate while it is there, it is another bridge's, or something else.
  */
 static bool litepulse_bus_can_do(const struct litepulse_link *link, u32 rate, unsigned int baud)

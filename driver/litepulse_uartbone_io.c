@@ -4,7 +4,7 @@
  *
  * A thread asks the board for what there is: as soon as the last answer has come while there is
  * more, every poll_us while something happens, and less and less often, down to every idle_us,
- * while nothing does. Each answer tells the board's tick, too, so each is a reading of its clock.
+ * while nothing does. Each answer has the board's tick, too, so each is a reading of its clock.
  *
  * Records are acknowledged in the request after the one that brought them, and only if they are
  * still the oldest: so none is taken twice or thrown away, whatever becomes of either request.
@@ -29,13 +29,13 @@
 
 /* Records requested while their number is unknown. */
 #define GUESS 4
-/* An answer of so many of each stream is not made shorter. */
+/* An answer of this many of each stream is not made shorter. */
 #define SHORT 16u
 /* While no program listens, the longest poll interval is longer by this factor. */
 #define IDLE_FACTOR 30
 /* Between attempts to find a board that does not answer. */
 #define RETRY_US 500000
-/* So many answers in a row with an unbelievable tick are believed after all. */
+/* This many answers in a row with an unbelievable tick are believed after all. */
 #define DOUBTS 4
 /* Attempts to read the board if no answer comes. */
 #define LOOKS 16
@@ -52,7 +52,7 @@ static u32 litepulse_link_window(u32 offset)
 	return litepulse_window_base + offset;
 }
 
-/* What every look at the board tells: from READY to STATUS. */
+/* What every poll of the board reads: from READY to STATUS. */
 #define STATE_FIRST LITEPULSE_CSR_READY
 #define STATE_WORDS ((LITEPULSE_CSR_STATUS - STATE_FIRST) / 4 + 1)
 #define STATE(words, name) ((words)[(LITEPULSE_CSR_##name - STATE_FIRST) / 4])
@@ -122,7 +122,7 @@ static bool litepulse_link_is_reachable(const struct litepulse_link *link, u64 f
 
 /*
  * The answer is wrong, unless the board was reset or it was the earlier answer that was wrong:
- * then the next answers say the same. Return: whether it is to be asked for again.
+ * then the next answers agree with it. Return: whether it has to be requested again.
  */
 static bool litepulse_link_doubt(struct litepulse_link *link)
 {
@@ -141,7 +141,7 @@ static void litepulse_link_believe(struct litepulse_link *link, u64 tick)
 	link->tick_boot = ktime_get_boottime_ns();
 }
 
-/* Return: whether the tick of an answer is wrong, and it has to be asked for again. */
+/* Return: whether the tick of an answer is wrong, and it has to be requested again. */
 static bool litepulse_link_doubt_tick(struct litepulse_link *link, u64 tick)
 {
 	u64 passed = ktime_get_boottime_ns() - link->tick_boot;
@@ -406,7 +406,9 @@ static void litepulse_link_want(void *context, u32 mask, u32 wanted)
 	litepulse_link_kick(link);
 }
 
-/* The board cannot call: how often it is asked does not depend on how patient its readers are. */
+/*
+ * The board cannot interrupt: how often it is polled does not depend on how long readers can wait.
+ */
 static void litepulse_link_moderate(void *context, const struct litepulse_moderation *events,
 				    const struct litepulse_moderation *bytes)
 {
@@ -475,7 +477,7 @@ const struct litepulse_io_ops litepulse_link_ops = {
 struct litepulse_link_kind {
 	u32 window;
 	unsigned int words;
-	unsigned int most; /* asked for at a time */
+	unsigned int most; /* requested at a time */
 	unsigned int many; /* are freed at once, and not when the next poll is due */
 	void (*hand_over)(struct litepulse *lp, const struct litepulse_header *header,
 			  const u32 *words, unsigned int count);
@@ -495,13 +497,13 @@ static const struct litepulse_link_kind litepulse_link_bytes = {
 	LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, 256, 64, litepulse_take_bytes
 };
 
-/* Records that a request asks for, behind so many that the board has. */
+/* Records that a request asks for, behind @skip that the board has. */
 struct litepulse_link_part {
 	unsigned int skip;
 	unsigned int count;
 };
 
-/* Frees what we have had, if the board still holds it and nobody else freed any. */
+/* Frees what we have had, if the board still holds it and no other reader freed any. */
 static void litepulse_link_add_ack(struct litepulse_request *request,
 				   const struct litepulse_link_kind *kind,
 				   struct litepulse_link_stream *stream)
@@ -578,7 +580,7 @@ static unsigned int litepulse_link_had(const u32 *words, const struct litepulse_
 }
 
 /*
- * What an answer has of a stream, of which @part was asked for, and what is to be asked for and
+ * What an answer has of a stream, of which @part was requested, and what is to be requested and
  * freed next. Sets @more if that should be at once, @busy if there are any records.
  */
 static void litepulse_link_take_stream(struct litepulse_link *link,
@@ -594,7 +596,7 @@ static void litepulse_link_take_stream(struct litepulse_link *link,
 	unsigned int count = litepulse_link_had(words, part);
 	u64 tick = litepulse_header_tick(words), mono = litepulse_clock_map_ns(&link->map);
 
-	/* Other than that it is not ours: the board was reset, or somebody else has read. */
+	/* Other than that it is not ours: the board was reset, or another program has read. */
 	if ((u16)(stream->position - position) > (u16)(stream->position - stream->oldest)) {
 		stream->position = position;
 		stream->end = position;
@@ -607,7 +609,7 @@ static void litepulse_link_take_stream(struct litepulse_link *link,
 	room = 2 * kind->most - min(ready, 2 * kind->most);
 	stream->most = max(min(kind->most / flights, room * 2 / 3), SHORT);
 	had = (u16)(stream->position - position);
-	/* Records before these have not come, and are asked for next. */
+	/* Records before these have not come, and are requested next. */
 	if (had < part->skip) {
 		stream->requested = stream->position;
 		count = 0;
@@ -665,7 +667,7 @@ static bool litepulse_link_ticks_agree(const struct litepulse_link *link, const 
 	return true;
 }
 
-/* What was asked for and has come is asked for no longer; returns whether anything still is. */
+/* What has come is no longer requested; returns whether anything still is. */
 static bool litepulse_link_take_room(struct litepulse_link *link, const u32 *state)
 {
 	const u32 room = LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_LAUNCH | LITEPULSE_WANT_DRAINED;
@@ -792,7 +794,7 @@ static bool litepulse_link_may_go_on(const struct litepulse_link *link)
  * Asks, once or more often. @more: there is more to be had, or much to be freed; @busy: something
  * came, or is waited for.
  *
- * While there is more and nobody else waits for the bus, the next request is on its way, which
+ * While there is more and nothing else waits for the bus, the next request is on its way, which
  * frees what has come, before the driver is given the records; and one more if it waits there.
  */
 static int litepulse_link_poll(struct litepulse_link *link, bool *more, bool *busy)
@@ -880,7 +882,7 @@ static int litepulse_link_run(void *context)
 			if (!error)
 				litepulse_take_reached(link->lp);
 			interval = error ? RETRY_US : 0;
-			/* Who asked did not get through; only time helps. */
+			/* The request that woke us failed, too; only time helps. */
 			WRITE_ONCE(link->kicked, false);
 		} else {
 			interval = litepulse_link_next_interval(link, interval, busy);
@@ -935,7 +937,7 @@ static int litepulse_link_begin(struct litepulse_link *link)
 /**
  * litepulse_link_attach() - begins or ends handing over records
  * @context: the link
- * @lp: who gets them; NULL: nobody any more
+ * @lp: the device that gets them; NULL: none any more
  *
  * Return: 0, or an error: the board does not answer, or no thread could be made.
  */

@@ -17,9 +17,9 @@
 
 /* Noise may never end: how long to listen to it. */
 #define NOISE_MS 1000
-/* A port that takes nothing for so long is stuck. */
+/* A port that takes nothing for this long is stuck. */
 #define SEND_MS 1000
-/* After which a port that said nothing is asked whether it has room. */
+/* After which the room of a port that reported none is checked. */
 #define ROOM_MS 10
 
 static bool litepulse_line_is_over(struct litepulse_link *link, struct litepulse_flight *flight)
@@ -93,7 +93,7 @@ int litepulse_line_send(struct litepulse_link *link, struct litepulse_flight *fl
 	}
 	if (sent >= 0)
 		return 0;
-	/* Nobody waits for an answer any more: @stamper lives on the caller's stack. */
+	/* Nothing waits for an answer any more: @stamper lives on the caller's stack. */
 	litepulse_line_expect(link, flight, 0, 0, NULL);
 	return sent == -ENODEV ? sent : -EIO;
 }
@@ -102,7 +102,7 @@ int litepulse_line_send(struct litepulse_link *link, struct litepulse_flight *fl
  * litepulse_line_await() - waits for the answer to come whole
  * @link: the bus is held
  * @flight: no other was sent before it whose answer has not been awaited
- * @ms: so long
+ * @ms: how long
  *
  * Return: 0, -EIO if it has not, -ENODEV.
  */
@@ -141,7 +141,7 @@ void litepulse_line_next(struct litepulse_link *link)
 /**
  * litepulse_line_silence() - waits until nothing came for a while
  * @link: the bus is held; nothing is sent meanwhile
- * @ms: so long
+ * @ms: how long
  *
  * Return: 0, -EIO if there is no silence, -ENODEV.
  */
@@ -180,7 +180,7 @@ int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud)
 	mutex_lock(&link->line);
 	if (link->tty) {
 		tty_wait_until_sent(link->tty, msecs_to_jiffies(LITEPULSE_DRAIN_MS));
-		/* What adapters say has left may still be in their own FIFO. */
+		/* Bytes that an adapter reports as sent may still be in its own FIFO. */
 		msleep(LITEPULSE_ADAPTER_MS);
 		settings = link->tty->termios;
 		tty_termios_encode_baud_rate(&settings, baud, baud);

@@ -42,7 +42,7 @@ module litepulse_arbiter #(
     input  logic          break_hold,
     input  logic          break_stays, // also in the next cycle
     input  logic [3:0]    prof_invert,
-    // launch memory: read when something is granted that goes beyond its cycle, with S > 1 in vain, too, while the line is free
+    // launch memory: read when something is granted that goes beyond its cycle, with S > 1 also without use while the line is free
     output logic          ren,
     output logic [2:0]    raddr,
     output logic          may_read,    // known early: else nothing that matters is read in this cycle
@@ -145,7 +145,7 @@ module litepulse_arbiter #(
         for (int w = 0; w <= limit; w++) at_most = at_most || width == WB'(w);
       endfunction
 
-      // Between any two sources, whatever the line does and whoever is due: known a cycle before they are.
+      // Between any two sources, whatever the line does and whichever is due: known a cycle earlier.
       logic [3*SL-1:0]  ends_off, ends_off_in;  // sample at which a short pulse ends
       logic [9*S-1:0]   over;           // bit 3*S*i + s: it has ended by sample s of this cycle and the next two
       logic [2:0]       brief, brief_in, later, later_in;   // it ends within its cycle, in the one after the next
@@ -204,9 +204,9 @@ module litepulse_arbiter #(
         place <= {wanted[7:6], wanted[4:3], wanted[1:0]};
       end
 
-      // Who is granted if the line is free from sample v on, bit 3*v + i; and goes on beyond its cycle: a cycle before it is known which v.
+      // Granted if the line is free from sample v on, bit 3*v + i; goes on beyond its cycle: a cycle before v is known.
       logic [3*S-1:0] grants, grants_next, goes, goes_next;
-      logic           room, nobody;     // nobody asked in the last cycle
+      logic           room, nobody;     // no source was due in the last cycle
       logic           was_due;          // more often than not `nobody`, and sooner
       logic           begins;           // `start` or `hold_start`, in one register
       logic           be_may;           // a byte begins if the line is wholly free

@@ -4,7 +4,7 @@
 // Latency: none for unfiltered channels (cond_line, sel_* are combinational) with S = 1, 2 cycles with more; ceil((F - 1)/S) cycles more
 // for filtered ones. Edges for the event stream come a cycle later.
 //
-// A channel whose enable changes, or F while it is enabled, begins anew: its level stays, and only the samples from then on count. What
+// A channel whose enable changes, or F while it is enabled, begins again: its level stays, and only the samples from then on count. What
 // a setting conditioned is shown with the group and delay of that setting. With S = 1 the sample of the cycle in which the new settings
 // come is the last one of the old. With more, `settled` takes them over when those of the old ones have been shown, 3 cycles after the
 // last word came; the samples of these cycles do not count.
@@ -28,7 +28,7 @@ module litepulse_capture #(
     // verilator lint_off UNUSEDSIGNAL
     input  capture_settings_t       settings,     // F is filt_len
     // verilator lint_on UNUSEDSIGNAL
-    // the line as the receiver sees it, by filtering so many cycles late; what it will be in the next cycle (S > 1 only)
+    // the line as the receiver sees it, late by the cycles of filtering; what it will be in the next cycle (S > 1 only)
     output logic [S-1:0]            cond_line,
     output logic [S-1:0]            cond_next,
     output logic [6:0]              line_delay,
@@ -57,7 +57,7 @@ module litepulse_capture #(
   logic [C*S-1:0] level;      // conditioned samples of this cycle
   logic [C-1:0]   prior;      // the conditioned sample before them
   logic           settled;    // what is shown from the next cycle on is conditioned with the settings of this one
-  logic [C-1:0]   anew;       // channels that begin anew
+  logic [C-1:0]   anew;       // channels that begin again
 
   always_ff @(posedge clk) begin
     if (settled) begin
@@ -89,7 +89,7 @@ module litepulse_capture #(
   // for each sample: that many equal ones up to sample 0 make F up to it
   // verilator lint_off UNUSEDSIGNAL
   logic [6*S-1:0] need;
-  logic [S:0]     few;        // so many equal ones are F
+  logic [S:0]     few;        // this many equal ones are F
   logic [C*S-1:0] level_next;
   // verilator lint_on UNUSEDSIGNAL
   always_ff @(posedge clk) begin

@@ -217,7 +217,7 @@ module litepulse_cdc #(
     end
   end
 
-  // Received records. As one is taken in a turn at most, neither side needs the other's pointer: pulse counts the room, and tells
+  // Received records. As one is taken in a turn at most, neither side needs the other's pointer: pulse counts the room, and signals
   // whether there is a record that sys has not taken yet. The place of the record taken last is not free until the next one is taken,
   // as it is still being read: it is the one place that pulse does not count.
   logic [RING_AW-1:0] rx_waddr, rx_raddr;
@@ -270,7 +270,7 @@ module litepulse_cdc #(
   end
 
   // Bytes to send: the oldest one waits in the RAM's output register. As one is fetched in a turn at most, neither side needs the
-  // other's pointer: sys counts the room, and pulse is told whether anything is left.
+  // other's pointer: sys counts the room, and signals to pulse whether anything is left.
   logic [TX_AW-1:0] tx_wptr, tx_rptr;
   logic tx_some, txb_valid, txb_none;
   assign tx_some  = !tx_free[TX_AW];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Turns between `pulse` and `sys`, for ever. Only two flags pass through synchronisers; everything else that crosses stands still
+// Turns between `pulse` and `sys`, endlessly. Only two flags pass through synchronisers; everything else that crosses stands still
 // before the turn passes to the side that looks at it and until that side has passed it back. So words may be of any width, may
 // change by any amount from turn to turn, arrive whole, and need no skew constraint (unlike Gray-coded pointers).
 //
@@ -109,7 +109,7 @@ module litepulse_cdc_swap #(
     if (sys_rst) f_passes <= '0;
   end
 
-  // Edges of whoever's turn it is, after the step in which it became so.
+  // Clock edges of the domain that has the turn, after the step in which the turn passed to it.
   assign f_turn = p_flag == s_flag;
   logic f_turn_was = 1'b0;
   logic [1:0] f_pulse_settled, f_sys_settled, f_pulse_before, f_sys_before;
@@ -145,7 +145,7 @@ module litepulse_cdc_swap #(
 
   always @* begin
     if (f_ok) begin
-      // what is promised: never both at once, and whoever has the turn finds all still since two of its edges at least
+      // guaranteed: never both at once, and all is still since two clock edges or more of the domain that has the turn
       if (pulse_take && !pulse_rst) assert (f_turn && f_pulse_settled == 2'd2);
       if (sys_turn && !sys_rst) assert (!f_turn && f_sys_settled == 2'd2);
       if (f_past && f_sys_had) assert (sys_view == f_view_was && f_pulse_still == f_pulse_still_was);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Takes configuration words in the pulse domain: keeps the simple settings and profile 0, has the profiles and the pulse widths
 // written to litepulse_launch_memory, hands the words of train and responder on, carries out commands. Every word is answered; one that is
-// refused changes nothing and is told of by an event.
+// refused changes nothing; an event reports it.
 // Latency: a setting is there the cycle after its answer (most act a cycle or two later); commands and train words are answered when
 // they are decided.
 //
@@ -128,7 +128,7 @@ module litepulse_config #(
   logic        decided;        // so has this module: if the memory is ready the word is written or refused now, else tried again ...
   logic        store;          // ... namely written
   logic [3:0]  store_profile;  // ... this profile
-  logic        asked;          // cfg_req of the last cycle: since then what follows tells of the word
+  logic        asked;          // cfg_req of the last cycle: what follows is about the word
   logic [3:0]  which;          // profile
   logic [3:0]  set_profile;    // in this cycle it is written
   logic        lead_differs, may_set_lead, tail_fits, len_differs, refuses;

@@ -2,7 +2,7 @@
 // Writes the event stream: sequence numbers, order, and an exact account of what had no room.
 //
 // A pipeline that nothing holds up: requests are chosen by port (then acknowledged), merged, brought into the stage, written. Room
-// is asked for when a record comes to the stage. When there is none the stage keeps its time as that of the first lost record and
+// is checked when a record comes to the stage. When there is none the stage keeps its time as that of the first lost record and
 // counts in place of its data: it is the OVERFLOW record, which is written as it stands when there is room.
 //
 // Edges cannot wait at their source: those of a cycle enter a queue of two and go on when no request does. If a third cycle's come

@@ -3,8 +3,8 @@
 //   irq_ev, irq_rx  records are waiting and: at least `level` of them, or the stream has not been empty for `age`, or none has
 //                   arrived for `idle`. As none waits longer than the stream has not been empty, neither does the oldest record.
 //                   Age and idle count units of 2^(BASE + STEP * irq_unit) cycles of a prescaler that runs freely: a timer may end
-//                   up to one unit early, never late (the output follows within 4 cycles). irq_timed tells of new settings, in the cycle in
-//                   which they are first there: then all timers begin anew.
+//                   up to one unit early, never late (the output follows within 4 cycles). irq_timed marks new settings, in the cycle in
+//                   which they are first there: then all timers restart.
 //   irq_tx          at most `low` bytes are waiting to be sent (so 0 means all sent to the line)
 //   irq_lq          at least `space` launches fit
 //   irq_drained     nothing best-effort waits or is on the line

@@ -20,7 +20,7 @@ module litepulse_launch_memory #(
     // the queue's width: at most every third cycle, and not while its launch may be granted
     input  logic        width_we,
     input  logic [31:0] width_data,
-    // configuration, written while `cfg_ready`; asked for when it has been stable for three cycles
+    // configuration, written while `cfg_ready`; requested when it has been stable for three cycles
     output logic        cfg_ready,
     input  profile_write_t cfg_write,
     input  logic [31:0] cfg_data,     // period, low word; width

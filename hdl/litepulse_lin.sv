@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The slave task of LIN. It follows the breaks that litepulse_lin_break sees and the bytes that litepulse_line_rx receives, and tells
-// litepulse_responder which byte to launch behind the end of which: behind a header (a break, 0x55, an identifier with good parity) that an
+// The slave task of LIN. It follows the breaks that litepulse_lin_break sees and the bytes that litepulse_line_rx receives, and gives
+// litepulse_responder the byte to launch behind the end of another: behind a header (a break, 0x55, an identifier with good parity) that an
 // entry of its table answers, and behind each byte of the answer that came back as it was sent. The responder does all that concerns time.
 //
 //   state    what it waits for                                                  then

@@ -113,7 +113,7 @@ module litepulse_line_rx #(
         end
       end
       // in the cycle in which a frame ends, edges count behind the sample that ended it
-      assign found     = (!run && ready && any) || (done && behind);   // `done` is only said of a frame
+      assign found     = (!run && ready && any) || (done && behind);   // `done`: of a frame only
       assign found_off = run ? first_behind : first;
       always_ff @(posedge clk) begin
         any <= any_next && !rst;
@@ -136,7 +136,7 @@ module litepulse_line_rx #(
 
   logic counts, goes_on;   // else `cnt` is loaded; goes_on (S > 1): stepping, and not in the cycle behind a point
   // cnt goes down from half_cyc to 2, where a point is; in the next cycle, or if the fractions carry one later, it is loaded again, as it
-  // is at rest. `low` tells that its upper bits are 0, `tiny` that those of half_cyc are.
+  // is at rest. `low`: its upper bits are 0; `tiny`: those of half_cyc are.
   assign half_cyc   = period[35:9+SL];
   assign half_frac  = period[FW-1:0];
   assign run        = state[2];
@@ -275,7 +275,7 @@ module litepulse_line_rx #(
   assign ended      = tail && !down;
   assign fire       = ended && halves == 2'd0;
   assign kept       = halves[1] ? carries[1] : carries[0];
-  // `down` on top keeps the last carry, which comes late, in the chain: while it counts `less` tells of one below 0
+  // `down` on top keeps the last carry, which comes late, in the chain: while it counts, `less` means one below 0
   assign {less, tail_next} = {down, tail_left} + {1'b0, {(HW-2){down}}, not_three, not_two};
   always_ff @(posedge clk) begin
     carried <= carry;

@@ -68,7 +68,7 @@ package litepulse_map_pkg;
   localparam int ECHO_TAIL_BITS = 16;
   localparam logic [5:0] CFG_TRAIN_START_LO = 6'd16;  // start tick, low half
   localparam logic [5:0] CFG_TRAIN_START_HI = 6'd17;  // start tick, high half
-  localparam logic [5:0] CFG_TRAIN_COUNT = 6'd18;  // pulses, 0 = for ever
+  localparam logic [5:0] CFG_TRAIN_COUNT = 6'd18;  // pulses, 0 = endless
   localparam logic [5:0] CFG_TRAIN_WIDTH = 6'd19;  // ticks, for kind pulse
   localparam logic [5:0] CFG_TRAIN_LAUNCH = 6'd20;  // what each pulse is
   localparam int TRAIN_LAUNCH_DATA_LSB = 0;  // byte of a frame; bit times of a break
@@ -139,7 +139,7 @@ package litepulse_map_pkg;
   localparam logic [3:0] KIND_APPLIED = 4'd5;  // a command took effect
   localparam logic [3:0] KIND_TRAIN_DONE = 4'd6;  // the train ended by its count
   localparam logic [3:0] KIND_RESPONDER_MISSED = 4'd7;  // a trigger could not be answered
-  localparam logic [3:0] KIND_SNAPSHOT = 4'd8;  // the tick asked for by a command
+  localparam logic [3:0] KIND_SNAPSHOT = 4'd8;  // the tick requested by a command
   localparam logic [3:0] SRC_QUEUE = 4'd0;  // launch queue
   localparam logic [3:0] SRC_TRAIN = 4'd1;  // train pulse
   localparam logic [3:0] SRC_RESPONDER = 4'd2;  // responder
@@ -170,7 +170,7 @@ package litepulse_map_pkg;
   localparam logic [1:0] TRAIN_CMD_START = 2'd1;  // start with the words written
   localparam logic [1:0] TRAIN_CMD_ADJUST = 2'd2;  // change period and phase at `at_pulse`
   localparam logic [1:0] TRAIN_CMD_STOP = 2'd3;  // stop
-  localparam int RX_DATA_LSB = 0;  // data bits; bit 8: parity bit as received. COUNT: bit 0 means at least so many
+  localparam int RX_DATA_LSB = 0;  // data bits; bit 8: parity bit as received. COUNT: bit 0 means at least this many
   localparam int RX_PARITY_ERROR_LSB = 9;  // parity wrong
   localparam int RX_FRAMING_ERROR_LSB = 10;  // stop bit was space
   localparam int RX_BREAK_LSB = 11;  // all bits were space
@@ -181,7 +181,7 @@ package litepulse_map_pkg;
   localparam int RX_TICK_47_32_LSB = 16;  // tick bits 47:32
   localparam logic [7:0] EVENT_FLAG_FILTERED = 8'd128;  // EDGE behind the glitch filter
   localparam logic [7:0] EVENT_FLAG_STOP = 8'd128;  // APPLIED: a stop
-  localparam logic [7:0] EVENT_FLAG_AT_LEAST = 8'd128;  // OVERFLOW: at least so many
+  localparam logic [7:0] EVENT_FLAG_AT_LEAST = 8'd128;  // OVERFLOW: at least this many
   localparam logic [31:0] LOST_STOP = 32'd4294901760;  // counts of lost records stop here or a little above
   localparam int EVENT_RESERVE = 16;  // event slots kept for records that are not edges
   // verilator lint_on UNUSEDPARAM

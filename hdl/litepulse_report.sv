@@ -43,7 +43,7 @@ module litepulse_report (
   assign ack    = {ev_ack && thread, ev_ack && !thread};
   assign ev_lo  = !pulse ? now : thread ? lo[15:8] : lo[7:0];
   assign ev_off = !pulse ? 3'd0 : thread ? off[5:3] : off[2:0];
-  // of a launch word the unused bits are not told
+  // of a launch word the unused bits are left out
   assign ev_data = {sum[31:16], sum[15:12] & {4{thread}}, sum[11:0]};
 
   always @* begin

@@ -219,7 +219,7 @@ module litepulse_responder #(
   assign fixed_part = report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
   assign step_from = clear ? STEP_WAIT : load ? STEP_FIXED : (filtered && (preset || ready)) ? STEP_FILTER : STEP_CYCLE;
 
-  // what is not reset: one unknown bit makes all of a sum unknown in a simulator, for ever
+  // registers without a reset: one unknown bit makes all of a sum unknown in a simulator, forever
   initial {next_wait, other_wait, step, negative, due, overtaken, remaining, ready, no_hit, counts} = '0;
   always_ff @(posedge clk) begin
     counts <= !(arms || (hold && negative && !wish) || (landed && launched));

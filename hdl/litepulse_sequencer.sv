@@ -4,7 +4,7 @@
 // An instruction: read A and B, add, write back, do an action, go on as a condition of the operation before says.
 //
 //   cycle  the instruction in it
-//     0    is looked up: where the condition of the one before said, in that one's cycle 2
+//     0    is looked up, where the condition of the one before led, in that one's cycle 2
 //     1    B is looked up, the time is taken
 //     2    B comes out and is kept, A is looked up, the condition decides
 //     3    A comes out and is kept

@@ -24,7 +24,7 @@ module litepulse_slot #(
     output logic         slack_ok,  // armed, and a best-effort frame that starts now ends in time
     output logic         fired,     // it was due since the load
     output logic         is_far,
-    output logic         wrapped    // the count of a far launch has ended: it must be loaded anew
+    output logic         wrapped    // the count of a far launch has ended: it must be loaded again
 );
   localparam int SL = $clog2(S);
   localparam int CW = 32 - SL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sums that are only asked whether they are 0, without a chain of carries.
+// Sums that are only compared with 0, without a chain of carries.
 package litepulse_sum_pkg;
   // All ones if and only if a + b + carry is 0 modulo 2^16: a cell per bit, and an AND of 16 behind them.
   // Bit i of the sum is a ^ b ^ (the carry into i). If bit i-1 of the sum is 0, its carry is a | b there: with both bits 1 it is 1, with

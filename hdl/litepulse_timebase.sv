@@ -7,7 +7,7 @@
 //   now       cycle label of the input samples seen in this cycle
 //   young     now[15:7], now[31:7], now[47:7] are 0: a stamp less than 128 cycles old whose bit 7 is set lies before the carry
 //             into bit 16, 32, 48, so that part of the stamp is one less than that of `now`
-//   near_wrap high, a cycle late, in the last 16 cycles before the low 32 bits of the tick count wrap, so that nobody reads the halves
+//   near_wrap high, a cycle late, in the last 16 cycles before the low 32 bits of the tick count wrap, so that nothing reads the halves
 //             across it
 module litepulse_timebase #(
     parameter int S = 1,

@@ -33,7 +33,7 @@ typedef struct packed {
   logic [2:0]  ends_off;
 } start_t;
 
-// What the line does, as litepulse_line_tx tells it.
+// What the line does, as litepulse_line_tx reports it.
 typedef struct packed {
   logic        free_next;    // it is free in the next cycle from sample free_off on
   logic [2:0]  free_off;

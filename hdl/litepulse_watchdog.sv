@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Stops what a host left running when that host has been silent for too long. In `sys`.
-//   talk    the host accesses the window, or has just written SESSION: the count begins anew
+//   talk    the host accesses the window, or has just written SESSION: the count restarts
 //   limit   units of 2^UNIT cycles after which a host counts as silent; 0: never
 //   keep    nothing is ever stopped
 //   fired   one cycle: SESSION becomes 0, and with it limit and keep, so it fires at most once for each write of SESSION

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The bus slave of the core's 32 KiB window (layout: litepulse_map_pkg, docs/core.md), entirely in `sys`. bus_stb is held with
-// address, direction and data until the one-cycle bus_ack; addresses nobody owns read 0, ignore writes and are answered, too.
+// address, direction and data until the one-cycle bus_ack; unassigned addresses read 0, ignore writes and are answered, too.
 // An access whose bus_stb falls earlier is given up: it is done or not, and bus_ack may be high in the cycle behind it, in which address
 // and data no longer count.
 //
@@ -313,8 +313,8 @@ module litepulse_window #(
     if (rst) assume (!bus.stb);
   end
 
-  // Promised to both: the crossing is only asked in its turn, for one deed (but bytes) and only for what it can do; the bus is
-  // answered once and in bounded time.
+  // Guaranteed to both: the crossing gets requests in its turn only, one at a time (bytes apart), and only those
+  // that it can carry out; the bus is answered once and in bounded time.
   logic [TIMEOUT+1:0] f_waits;
   logic f_dropped;  // a word of the entry being written was not stored
   always_ff @(posedge clk) begin

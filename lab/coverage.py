@@ -169,7 +169,7 @@ do not reach the others. What a reached line does is checked by the benches' mod
 A bit counts twice: it has to rise and to fall. A point is reached if one of the benches reaches it, with
 1, 2, 4 or 8 samples per cycle, or where the time base passes 2³² and 2⁴⁸.
 
-    make coverage               # a quarter of an hour with two cores; says what is not reached
+    make coverage               # a quarter of an hour with two cores; prints what is not reached
     make coverage WRITE=1       # and writes this page
 """.splitlines()
 
@@ -206,7 +206,7 @@ def main(argv=None):
     if args.write:
         PAGE.write_text("\n".join([*HEAD, "", summary, *out, ""]), encoding="utf-8")
     for name in unexplained:
-        print(f"not reached, and nobody says why: {name}", file=sys.stderr)
+        print(f"not reached, without a reason: {name}", file=sys.stderr)
     return bool(unexplained)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make fuzz`: the driver under random calls of several processes, until so many were made; a board that lies, and one that is pulled out.
+"""`make fuzz`: the driver under random calls of several processes, until a number is reached; a
+board with wrong answers, and one that is unplugged.
 
     python -m lab.fuzz [--calls N] [--answers N] [--pulls N] [--seed N] [--jobs N] [--write]
 

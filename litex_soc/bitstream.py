@@ -3,8 +3,9 @@
 
     python -m litex_soc.bitstream BOARD [--fpga F] [--variant V] [--samples S] [--seeds N]
 
-Exit status 1 if a tool failed, 2 if something was asked for that there is not, 3 if it does not fit or misses a clock with every
-placement (no bitstream then). What was built from the same files with the same tools is taken from the cache.
+Exit status 1 if a tool failed, 2 if something was requested that does not exist, 3 if it does not
+fit or misses a clock with every placement (no bitstream then). What was built from the same files
+with the same tools is taken from the cache.
 """
 
 import argparse
@@ -72,7 +73,8 @@ def placing(choice):
 
 
 def synthesis(fpga, samples):
-    """Yosys commands for an FPGA of litex_soc/boards, and so many samples per cycle, with {0} for the top module."""
+    """Yosys commands for an FPGA of litex_soc/boards, and a number of samples per cycle, with {0}
+    for the top module."""
     return SYNTHESIS.get(fpga) or (LUT_RAM if samples > 2 else "") + "synth_ecp5 -top {0} -json {0}.json"
 
 
@@ -126,7 +128,7 @@ class Result:
 
 
 def run_tool(folder, name, *arguments, allow=()):
-    """Runs a tool in `folder`; what it said. ToolError for a status that is not 0 or in `allow`."""
+    """Runs a tool in `folder`; its output. ToolError for a status that is not 0 or in `allow`."""
     env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
     program = shutil.which(name, path=env["PATH"])
     if not program:
@@ -238,7 +240,8 @@ def settling_ns(report, mhz):
     """How long a register that an input has caught between the levels may take to decide, for the worst sample of the worst input.
 
     That is what clock-to-output, wire and set-up leave of the time between the registers of the PHY's synchroniser, summed over them,
-    by nextpnr's detailed report at a `pulse` of so many `mhz`. Registers within a pad of an ECP5 come on top. None: there is no PHY.
+    by nextpnr's detailed report at a `pulse` of `mhz`. Registers within a pad of an ECP5 come on
+    top. None: there is no PHY.
     """
     left = {}
     for net in report["detailed_net_timings"]:
@@ -376,7 +379,7 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False, 
 
     The seed that was good last is tried first, and is enough when it meets all clocks, unless `search` asks for a look at others: until
     they are enough(), or all of them with `every`. There is a bitstream (bitstream_path) if the first result fits and its margin is
-    not negative. If somebody else builds in the same folder, it waits.
+    not negative. If another process builds in the same folder, it waits.
     """
     folder = folder or BUILD / choice.name
     with locked(folder.with_name(f"{folder.name}.lock")):

@@ -21,7 +21,8 @@ EVENT_DEPTH, RECEIVE_DEPTH, TRANSMIT_DEPTH, LAUNCH_DEPTH = 8, 9, 9, 6  # log2: t
 
 
 class ChoiceError(ValueError):
-    """Something was asked for that there is not; the message is one line and lists what there is."""
+    """Something was requested that does not exist; the message is one line and lists what
+    exists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class Board:
     `programmers` : {program: {"flash" or "ram": its arguments before the file}}, in order of preference; litex_soc/flash.py runs them.
     `usb` : (vendor, product) in hexadecimal of what has to be there to flash it, and what that is called; `attach` : how it gets there.
     `bridge` : (what the plug says its product is, with * and ?; interface, two digits) of the USB port that is the bridge, if the board's
-    own plug has one and can be told from other makers' by what it says.
+    own plug has one and can be distinguished from other makers' by these strings.
     `lin_entries` : LIN identifiers that have an entry, by PHY, one of regmap.LIN_ENTRIES; else 64.
     `packs` : its bridge can pack answers, and has frames wait.
     `crowded` : PHYs with which more than nine tenths of the FPGA are in use: another placer takes over.
@@ -186,7 +187,8 @@ def make_soc(choice):
 
         def __init__(self):
             self.crg = crg
-            # LiteX's controller (reset, scratch, error count) and bus timeout serve nobody here: window and CSRs always answer.
+            # LiteX's controller (reset, scratch, error count) and bus timeout are not used here:
+            # window and CSRs always answer.
             SoCMini.__init__(self, platform, int(crg.sys_hz), with_ctrl=False, bus_timeout=None)
             self.bridge = SerialBridge(platform.request(board.serial), int(crg.sys_hz), packs=board.packs)
             self.bridge.add_to_soc(self)

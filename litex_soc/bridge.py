@@ -48,16 +48,16 @@ class SerialBridge(LiteXModule):
     ----------
     pads : the pins.
     sys_clk_freq : Hz of the clock of the bus.
-    fallback_seconds : without a valid command the rate is 115200 again after so long, rounded to units of 1/320 to 1/160 of it.
-    timeout_seconds : a command that takes longer is forgotten, up to two such units later.
-    packs : it can pack the answer to a frame, and have the next frames wait.
+    fallback_seconds : without a valid command the rate is 115200 again after this time, rounded to
+    units of 1/320 to 1/160 of it. timeout_seconds : a command that takes longer is forgotten, up to
+    two such units later. packs : it can pack the answer to a frame, and have the next frames wait.
     """
 
     def __init__(self, pads, sys_clk_freq, fallback_seconds=regmap.BRIDGE_FALLBACK_SECONDS, timeout_seconds=Fraction(1, 10), packs=True):
         clock = Fraction(sys_clk_freq)
         clock_field = round(clock / regmap.BRIDGE_CLOCK_UNIT)
         if not 0 < clock_field < 1 << 16:
-            raise ValueError(f"a clock of {sys_clk_freq} Hz cannot be told to the host")
+            raise ValueError(f"a clock of {sys_clk_freq} Hz cannot be reported to the host")
         self.base_word = base = rate_word(regmap.BRIDGE_BAUD, clock)
 
         # The rate: `sample` is the carry of one accumulator, eight times in a bit, and LiteX's line interface steps with it, eight

@@ -87,8 +87,8 @@ def is_fresh() -> bool:
 def ccache_environment() -> dict[str, str]:
     """Variables that make ccache keep its files here, within CCACHE_SIZE; {} without ccache.
 
-    It goes by the compiler's own list of headers, so that what is not there yet is not preprocessed twice: three tenths of the time
-    of a kernel.
+    It goes by the compiler's own list of headers, so that a new file is not preprocessed twice:
+    three tenths of the time of a kernel.
     """
     if not shutil.which("ccache"):
         return {}
@@ -181,7 +181,7 @@ class Store:
     def folder(self, label: str, key: str, make: Callable[[Path], object], what: str = "") -> Path:
         """The folder of an entry, filled by `make(folder)` unless it is there. Paths in it stay valid: it is made where it stays.
 
-        what: said on standard error while it is made
+        what: printed on standard error while it is made
         """
         if found := self.find(label, key):
             return found
@@ -254,7 +254,7 @@ class Store:
         return removed
 
     def _discard(self, entry: Entry) -> bool:
-        """Removes an entry unless somebody is making it."""
+        """Removes an entry unless a process is making it."""
         lock = self._lock(entry.path)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with open(lock, "w", encoding="utf-8") as handle:
@@ -267,7 +267,7 @@ class Store:
         return True
 
     def discard_unfinished(self) -> list[Entry]:
-        """Removes folders that nobody is making and that are not whole; what was removed."""
+        """Removes folders that are not whole and that no process is making; returns them."""
         removed: list[Entry] = []
         for lock in sorted(self.path.glob(".locks/*")):
             entry = self.path / lock.name
@@ -288,7 +288,7 @@ def remove(path: Path) -> None:
 
 
 def megabytes(size: float) -> str:
-    """'12.3 MB' of so many bytes."""
+    """'12.3 MB' of `size` bytes."""
     return f"{size / 1e6:,.1f} MB"
 
 

@@ -20,7 +20,7 @@ COMMAND = "python -m litex_soc.cable"
 
 
 def bridges():
-    """The boards with a bridge that can be told by its plug."""
+    """The boards with a bridge that its plug identifies."""
     return [board for board in boards.all_boards().values() if board.bridge]
 
 

@@ -8,9 +8,10 @@
     [place]     side: of the chip on which all these pins lie ("left", "right", "top", "bottom"), where a PHY needs one. inputs: how
                 many of aux a PHY can use, by PHY; else as many as a record of edges has room for.
 
-The sides are the chip's as nextpnr places it: in some packages the left balls are the right pads. Where a pin lies is asked of
-nextpnr itself, with a design of nothing but these pins (and on iCE40 the PLL, which takes a pad for itself); banks of an ECP5 are
-read from the database that comes with nextpnr.
+The sides are the chip's as nextpnr places it: in some packages the left balls are the right pads.
+nextpnr itself reports where a pin lies, for a design of nothing but these pins (and on iCE40 the
+PLL, which takes a pad for itself); banks of an ECP5 are read from the database that comes with
+nextpnr.
 """
 
 import functools

@@ -99,7 +99,7 @@ def device_tree(description, bootargs=BOOTARGS, files=None, firmware=None):
         aliases["serial1"] = Ref("peer")
     clocks = [("sys_clk", sys_hz)]
     if description["pulse_hz"]:
-        # the kernel knows whole Hz only; the core tells the exact fraction
+        # the kernel knows whole Hz only; the core reports the exact fraction
         clocks.append(("pulse_clk", int(Fraction(*description["pulse_hz"]))))
         for name, window in sorted(description["memories"].items()):
             if not name.endswith("_window"):
@@ -194,7 +194,7 @@ def device_tree(description, bootargs=BOOTARGS, files=None, firmware=None):
 
 
 def blob(text):
-    """The binary (.dtb) of a .dts; DeviceTreeError with what dtc said if it said anything."""
+    """The binary (.dtb) of a .dts; DeviceTreeError with the output of dtc, if there is any."""
     if not shutil.which("dtc"):
         raise DeviceTreeError("no dtc here (Debian's package device-tree-compiler): run `make setup`")
     result = subprocess.run(["dtc", "-I", "dts", "-O", "dtb", "-"], input=text.encode(), capture_output=True, check=False)
@@ -214,7 +214,8 @@ def of_board(choice, bootargs=BOOTARGS):
 
 
 def main(argv=None):
-    """`python -m litex_soc.device_tree`; exit status 2 if something was asked for that there is not."""
+    """`python -m litex_soc.device_tree`; exit status 2 if something was requested that does not
+    exist."""
     from litex_soc import linux_sim
     from litex_soc.board import ChoiceError, choose
 

@@ -197,7 +197,7 @@ class Frames(LiteXModule):
             fresh.eq(1),
             step.eq(1),
             NextValue(again, same),
-            # A frame that was broken off is never acknowledged: nobody knows how much of it was done.
+            # A frame that was broken off is never acknowledged: how much of it was done is unknown.
             If((crc == 0) & (whole | ~same), NextValue(last, Cat(port.dat_r, 1)), NextValue(whole, 0), NextState("FEED")).Else(
                 NextState("DEAF")
             ),

@@ -95,7 +95,7 @@ def verilog_package():
         out.append(f"  localparam int RX_{f.name.upper()}_LSB = {f.offset};  // {f.description}")
     line("EVENT_FLAG_FILTERED", regmap.EVENT_FLAG_FILTERED, 8, "EDGE behind the glitch filter")
     line("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, 8, "APPLIED: a stop")
-    line("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, 8, "OVERFLOW: at least so many")
+    line("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, 8, "OVERFLOW: at least this many")
     line("LOST_STOP", regmap.LOST_STOP, 32, "counts of lost records stop here or a little above")
     out.append(f"  localparam int EVENT_RESERVE = {regmap.EVENT_RESERVE};  // event slots kept for records that are not edges")
     return "\n".join([*out, *VERILOG_TAIL])
@@ -129,7 +129,7 @@ def scalars():
         ("PROFILES", regmap.PROFILES, "line profiles"),
         ("EVENT_FLAG_FILTERED", regmap.EVENT_FLAG_FILTERED, "EDGE: the channels behind the glitch filter"),
         ("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, "APPLIED by train_change: a stop"),
-        ("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, "OVERFLOW: at least so many were lost"),
+        ("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, "OVERFLOW: at least this many lost"),
         ("LOST_STOP", regmap.LOST_STOP, "counts of lost records stop here or a little above"),
         ("EVENT_RESERVE", regmap.EVENT_RESERVE, "event slots kept for records that are not edges"),
         ("ECHO_CYCLES_MAX", regmap.ECHO_CYCLES_MAX, "cycles: the longest tail of our own echo"),
@@ -158,7 +158,8 @@ def mask(f):
 
 
 def partial(fields):
-    """Those of `fields` that are not a whole word anyway; a signed one tells more than its place."""
+    """Those of `fields` that are not a whole word anyway; a signed one has more to document than
+    its place."""
     return [f for f in fields if f.size < 32 or f.signed]
 
 

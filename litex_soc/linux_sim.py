@@ -205,7 +205,8 @@ def learning_run(cpu, folder):
 
 @functools.cache
 def program(cpu, samples=1, cores=1):
-    """The verilated.Program of a CPU. ValueError if there is none with such a CPU, so many samples or so many cores."""
+    """The verilated.Program of a CPU. ValueError if there is none with such a CPU or these numbers
+    of samples and cores."""
     if cpu not in CPUS or samples not in PHYS:
         raise ValueError(f"no CPU {cpu} with {samples} samples; there is {', '.join(CPUS)} with {' or '.join(map(str, PHYS))}")
     if cores not in CORES:

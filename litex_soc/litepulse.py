@@ -4,8 +4,9 @@
     self.pulse = LitePulse(platform, platform.request("pulse"), pulse_clk_freq=48e6, clock_domain="pulse")
     self.pulse.add_to_soc(self)
 
-The first line makes the core, the second gives it its place: CSR location 16 and the window at 0x9000_0000 unless told
-otherwise. A host behind UARTBone finds it there without any csr.csv; the register `id_window` tells where another window is.
+The first line makes the core, the second gives it its place: by default CSR location 16 and the
+window at 0x9000_0000. A host behind UARTBone finds it there without any csr.csv; the register
+`id_window` holds the address of another window.
 """
 
 import contextlib

@@ -35,7 +35,7 @@ class Packer(LiteXModule):
     `source` : to the line.
     `old` : what the memory read in the cycle before, at `address`, of `PERIOD` bytes. `write`: `sink.data` is written there.
     `busy` : the memory is in use, or a group is being sent.
-    `stall` : input, the memory serves somebody else, and `sink` has nothing.
+    `stall` : input, the memory serves another module, and `sink` has nothing.
     `restart` : input, the next byte is the first of an answer. `flush` : input, no more bytes come for this one.
     `empty` : all has been sent.
     """

@@ -3,7 +3,7 @@
 
 One context (the supervisor of hart 0), sources 1 to 31 by level. Priorities are 0 (never) and 1, the threshold is 0 or 1 (no
 interrupt at all): the lowest source wins. Each request passes once: a source whose level stays high asks again after its completion.
-All accesses must be whole words; what is not listed reads as 0.
+All accesses must be whole words; addresses that are not listed read as 0.
 
 | offset | | |
 |---|---|---|

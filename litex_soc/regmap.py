@@ -75,7 +75,7 @@ EVENT_KINDS = {
     5: ("APPLIED", "a command took effect"),
     6: ("TRAIN_DONE", "the train ended by its count"),
     7: ("RESPONDER_MISSED", "a trigger could not be answered"),
-    8: ("SNAPSHOT", "the tick asked for by a command"),
+    8: ("SNAPSHOT", "the tick requested by a command"),
 }
 EVENT_SOURCES = {
     0: ("QUEUE", "launch queue"),
@@ -109,7 +109,8 @@ TRIGGERS = {
 TRAIN_COMMANDS = {1: ("START", "start with the words written"), 2: ("ADJUST", "change period and phase at `at_pulse`"), 3: ("STOP", "stop")}
 
 # The CSRs: 32 bits each, index from the base of the CSRs. Their places are part of the interface: never renumber, only append.
-# Widths are those of the largest core, reset values those of the default core: litepulse.py tells the fields what they are in a core.
+# Widths are those of the largest core, reset values those of the default core: litepulse.py sets
+# the fields' values of a core.
 
 DEPTH_MAX = 15  # log2 of the deepest FIFO
 
@@ -171,7 +172,7 @@ CSRS = (
         _WRITE,
         "Written by the host; 0 after a reset and when the watchdog has fired: what ran was stopped.",
         Field("session", 0, 16, "Any value; nothing in the core depends on it."),
-        Field("limit", 16, 15, f"The watchdog fires so many 2^{WATCHDOG_UNIT} bus cycles after the host was last heard; 0: never."),
+        Field("limit", 16, 15, f"The watchdog fires `limit` x 2^{WATCHDOG_UNIT} bus clock cycles after the host's last access; 0: never."),
         Field("keep", 31, 1, "The watchdog never fires: what runs goes on without the host."),
     ),
     _csr(
@@ -232,26 +233,26 @@ CSRS = (
         "irq_level",
         12,
         _WRITE,
-        "Interrupt as soon as so many records are ready.",
+        "Interrupt as soon as this many records are ready.",
         Field("event", 0, DEPTH_MAX + 1, "Events; 0: not by level.", reset=1),
         Field("receive", 16, DEPTH_MAX + 1, "Received bytes; 0: not by level.", reset=1),
     ),
-    _csr("irq_event_time", 13, _WRITE, "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.", _AGE, _IDLE),
+    _csr("irq_event_time", 13, _WRITE, "Interrupt for fewer events, in units of `irq_unit`. Writing it restarts the timers.", _AGE, _IDLE),
     _csr("irq_receive_time", 14, _WRITE, "The same for received bytes.", _AGE, _IDLE),
     _csr(
         "irq_send",
         15,
         _WRITE,
         "Interrupt when there is room for more.",
-        Field("transmit_low", 0, DEPTH_MAX + 1, "At most so many best-effort bytes wait."),
-        Field("launch_space", 16, DEPTH_MAX + 1, "At least so many timed launches fit.", reset=1),
+        Field("transmit_low", 0, DEPTH_MAX + 1, "At most this many best-effort bytes wait."),
+        Field("launch_space", 16, DEPTH_MAX + 1, "At least this many timed launches fit.", reset=1),
     ),
     _csr(
         "irq_unit",
         16,
         _WRITE,
         "Unit of the times of both streams. A time may end up to one unit early, never late.",
-        Field("unit", 0, 2, f"{1 << IRQ_UNIT} x {1 << IRQ_UNIT_STEP}^unit cycles of the bus clock. Writing it starts all times anew."),
+        Field("unit", 0, 2, f"{1 << IRQ_UNIT} x {1 << IRQ_UNIT_STEP}^unit cycles of the bus clock. Writing it restarts all timers."),
     ),
     _csr("ev_status", 17, _READ, "Interrupt sources as they are now; `fault` reads 0.", *_EV),
     _csr(
@@ -268,7 +269,7 @@ CSRS = (
         "id_window",
         20,
         _READ,
-        "Where the window is, for a host that was not told.",
+        "Where the window is, for a host that has not been given its address.",
         Field("base", 0, 32, f"Byte address on the bus; 0: the usual one, 0x{WINDOW_BASE:08x}."),
     ),
 )
@@ -303,7 +304,7 @@ RECEIVE_RECORD = (
         1,
         "the byte",
         (
-            Field("data", 0, 9, "data bits; bit 8: parity bit as received. COUNT: bit 0 means at least so many"),
+            Field("data", 0, 9, "data bits; bit 8: parity bit as received. COUNT: bit 0 means at least this many"),
             Field("parity_error", 9, 1, "parity wrong"),
             Field("framing_error", 10, 1, "stop bit was space"),
             Field("break", 11, 1, "all bits were space"),
@@ -323,7 +324,7 @@ STREAM_HEADER = (
         "reading it takes the snapshot the other header words show; writing frees records (next table)",
         (Field("ready", 0, 16, "records that can be read"), Field("position", 16, 16, "records freed since reset, modulo 65536")),
     ),
-    Register("lost", 1, "records lost and not yet reported by an OVERFLOW record; from LOST_STOP on: at least so many"),
+    Register("lost", 1, "records lost and not yet reported by an OVERFLOW record; from LOST_STOP on: at least this many"),
     Register("tick_lo", 2, "current tick, low half"),
     Register("tick_hi", 3, "current tick, high half"),
 )
@@ -334,8 +335,8 @@ STREAM_ACK = (
         0,
         "written to the first word of a stream's header: frees records that were read",
         (
-            Field("count", 0, 16, "records to free, the oldest first; nothing happens if there are not so many"),
-            Field("position", 16, 15, "with `guard`: the stream's position, low bits, as the header told it"),
+            Field("count", 0, 16, "records to free, the oldest first; nothing happens if there are fewer"),
+            Field("position", 16, 15, "with `guard`: the stream's position, low bits, as the header showed it"),
             Field("guard", 31, 1, "free only if `position` fits: a repeated ack is harmless"),
         ),
     ),
@@ -445,7 +446,7 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
     ),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),
-    Register("train_count", 18, "pulses, 0 = for ever"),
+    Register("train_count", 18, "pulses, 0 = endless"),
     Register("train_width", 19, "ticks, for kind pulse"),
     Register("train_launch", 20, "what each pulse is", LAUNCH_FIELDS),
     Register("train_period", 24, "period, whole ticks I"),

@@ -35,7 +35,8 @@ CONNECT_SECONDS = 20
 
 
 class SimUart:
-    """The UART. `take(room)` gives up to so many bytes that are to be sent, `give(bytes)` gets those that were received."""
+    """The UART. `take(room)` gives up to `room` bytes that are to be sent, `give(bytes)` gets those
+    that were received."""
 
     BITS = 10  # 8N1
 

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.size"
 CELLS, RAMS = 5280, 30  # of a UP5K
 SEEDS = 4
-SPARE, SPARED = 0.05, 3  # so much faster than needed, with so many of the placements
+SPARE, SPARED = 0.05, 3  # this much faster than needed, with this many place-and-route seeds
 TWO = "litepulse, S = 2"  # the core for pins with double data rate
 CLOCKS = {"pulse": 48.0, "sys": 24.0}  # MHz that must be met
 

@@ -24,7 +24,8 @@ PLACES = {
 
 @dataclass(frozen=True)
 class Access:
-    """One word that is written, or read and compared. `ahead`: the word is half of a tick so many after the one that was read."""
+    """One word that is written, or read and compared. `ahead`: the word is half of a tick that is
+    `ahead` of the one that was read."""
 
     way: str  # write; read; poll: read until it is as expected
     place: str

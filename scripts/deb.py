@@ -61,7 +61,7 @@ def source_tree(sdist: Path, folder: Path, date: str) -> Path:
 
 
 def check_tools(tree: Path) -> None:
-    """Raises DebError that names what is not installed."""
+    """Raises DebError that names missing packages."""
     if not shutil.which("dpkg-buildpackage"):
         raise DebError("there is no dpkg-buildpackage here: on Debian or Ubuntu, apt-get install dpkg-dev")
     result = subprocess.run(["dpkg-checkbuilddeps"], cwd=tree, capture_output=True, text=True, check=False)

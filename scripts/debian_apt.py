@@ -21,9 +21,9 @@ from litex_soc import build_cache
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SUITES = re.compile(r"(bullseye|bookworm|trixie|forky|duke|sid|(old)*stable|testing|unstable)(-updates|-backports|-security)?")
-LISTS_FRESH = 6 * 3600  # seconds after which a mirror is asked again what it has
+LISTS_FRESH = 6 * 3600  # seconds after which the lists of a mirror are fetched again
 TIMEOUT = 30  # seconds without data after which apt gives up a connection
-STALLED, LEAST_BYTES = 60, 500_000  # a download that brings less in so many seconds is ended
+STALLED, LEAST_BYTES = 60, 500_000  # a download that brings less in this many seconds is ended
 PAUSES = (2, 4, 8, 16, 30, 50)  # seconds between attempts
 PATIENCE = 120  # seconds, pauses and failed attempts together
 FAILED_RECENTLY_SECONDS = 600  # after a failure, what failed is tried only once, without pauses

@@ -100,7 +100,7 @@ def keep_trying(apt, attempt, patience):
 
 
 def place(apt, chosen, folder, requested):
-    """Fetches and unpacks what is asked for to `folder`/tree, and notes {package: version} beside it."""
+    """Fetches and unpacks `chosen` to `folder`/tree, and notes {package: version} beside it."""
     start = time.monotonic()
     packages, size = apt.plan(chosen, requested.dependencies)
     names = " ".join(chosen) + (f" and {len(packages) - len(chosen)} packages they depend on" if len(packages) > len(chosen) else "")
@@ -128,7 +128,7 @@ def fetched_in(folder):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a suite."""
+    """What is requested from a suite."""
 
     suite: str
     wanted: dict  # name: preferred version, or None
@@ -150,7 +150,7 @@ class Request:
         return content_key(self.suite, sorted(self.wanted.items()))
 
     def known(self):
-        """The `Fetched` if the cache has it, else None. Nobody is asked."""
+        """The `Fetched` if the cache has it, else None. Makes no request."""
         for entry in DEBIAN.entries(self.label):
             if self.key in answers(entry.path):
                 os.utime(entry.path / COMPLETE)
@@ -243,7 +243,8 @@ def packages_in(suite, prefixes, *, architecture, patience=None):
     return keep_trying(apt, attempt, patience or Patience())
 
 
-# Why something could not be had, by what it is: asked again in the same run, the answer is the same.
+# Why something could not be fetched, by what it is: a second request of the same run fails
+# likewise.
 failures = {}
 
 

@@ -60,12 +60,12 @@ def defined(path: str, name: str) -> int:
 
 
 def time(ticks: int | Fraction) -> str:
-    """Of so many ticks of the default core."""
+    """Of `ticks` of the default core."""
     return si(Fraction(ticks) / CLOCK, "s")
 
 
 def rate(period: int | Fraction) -> str:
-    """Of periods of so many ticks of the default core."""
+    """Of periods of `period` ticks of the default core."""
     return si(CLOCK / period, "Hz", 2)
 
 

@@ -32,7 +32,7 @@ fingerprint() {
 }
 key=$(fingerprint | cksum)
 have() { [ "$(cat "$venv/.litepulse-$1" 2>/dev/null)" = "$key" ]; }
-# Whoever empties the cache gets it filled here, once, not by many tests at a time.
+# An emptied cache is filled here, once, not by many tests at a time.
 warm() { case $need in demo|docs) return 0;; esac; ls "$cache/yowasp/yosys-"* >/dev/null 2>&1; }
 if have "$need" && warm && [ -x "$venv/bin/python" ] && "$venv/bin/python" -c '' 2>/dev/null; then exit 0; fi
 
@@ -64,7 +64,8 @@ sys.exit(1)' >/dev/null 2>&1
 
 python_header() { "$1" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; }
 
-# Is what a line of requirements/system.txt asks for there? Without Python nothing can be said of its parts: a second look follows.
+# Is what a line of requirements/system.txt requires there? Without Python its parts cannot be
+# checked: a second look follows.
 is_there() {
     case $1 in
         program:*)

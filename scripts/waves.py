@@ -157,7 +157,7 @@ class Bench:
         return [(edge.tick, f"{edge.tick - T}") for edge in found]
 
     def profile(self, bit_ticks: Fraction | int, number: int = 1) -> Profile:
-        """5N1 with bits so long, in a line profile."""
+        """5N1 with bits of `bit_ticks`, in a line profile."""
         made = Profile(self.board.identity.timescale.bit_period(self.board.identity.timescale.tick_hz / bit_ticks), Format(5))
         if number:
             self.board.line.set_profile(number, made)
@@ -310,7 +310,8 @@ def best_effort() -> Scene:
 
 
 def adjust(at_pulse: int, title: str) -> Scene:
-    """A change of a train whose period was 24,000 ticks to 19,200, asked for between pulses 1 and 2."""
+    """A change of a train from a period of 24,000 ticks to 19,200, requested between pulses 1 and
+    2."""
     from_tick, to_tick = 31_200, 38_400
     with bench(command_step=20) as b:
         b.profile(4)

@@ -4,7 +4,8 @@
     watcher = Watcher()
     watcher(seconds, to_board, data, baud)      all bytes as they leave or reach the host; baud: of its port, None: not known
     watcher.end(seconds)
-    watcher.broken, watcher.judged              what broke a rule; {name of a rule: so many requests were judged by it}
+    watcher.broken, watcher.judged              what broke a rule; {name of a rule: number of
+    requests judged by it}
 
 Not on the line, so not here: how long a host waits for an answer, that it drops what comes late, that it looks whether a tick goes on,
 and what it makes of a board that has another name.

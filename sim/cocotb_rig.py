@@ -142,7 +142,8 @@ PUBLIC = '`verilator_config\npublic_flat_rw -module "{}" -var "*"\n'
 
 
 def dies_with_us(number):
-    """For preexec_fn: the child gets this signal when we are gone, whatever became of us; none is left simulating for ever."""
+    """For preexec_fn: the child gets this signal when this process ends, in whatever way; no
+    simulation is left running."""
     libc = ctypes.CDLL(None)
     pr_set_pdeathsig = 1
     return lambda: libc.prctl(pr_set_pdeathsig, number)
@@ -235,7 +236,7 @@ def model(toplevel, sources, parameters=None, simulator="verilator", build_args=
 
 
 def tidy(days=3, keep=5):
-    """Removes models and runs that nobody used for days, so that build/ does not grow for ever."""
+    """Removes models and runs that were not used for days, so that build/ does not grow forever."""
     MODELS.evict(unused_days=days)
     limit = time.time() - days * 86400
     for folder in sorted(BUILD.glob("runs/*/"), key=lambda path: path.stat().st_mtime)[:-keep]:

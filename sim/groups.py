@@ -157,7 +157,7 @@ def changed_files(base):
 
 
 def groups_for(names):
-    """{group: whether all of it is asked for, not only what `make test` runs} for changed files."""
+    """{group: whether all of it is requested, not only what `make test` runs} for changed files."""
     requested = {}
     for name in names:
         for pattern, groups in CHANGED:

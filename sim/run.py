@@ -86,7 +86,7 @@ def main(words):
     for package in ("litex_soc", "sw/litepulse"):  # tests start the command a thousand times, and nothing else writes bytecode
         compileall.compile_dir(ROOT / package, quiet=2)
     jobs = os.environ.get("JOBS") or "auto"
-    # Said by what tests build, past pytest's capture and its workers.
+    # Printed by builds of tests, past pytest's capture and its workers.
     environment = {**os.environ, "LITEPULSE_MESSAGES": f"/proc/{os.getpid()}/fd/2"}
     tier = words[0] if words and words[0] in ("test", "all", "changed") else None
     if tier is None:

@@ -23,7 +23,8 @@ def unpacked(lines):
 
 
 def judge(lines, backend):
-    """What came of it by the lines of a guest's console, {name: what the command said}; AssertionError unless all is as it must be."""
+    """The result by the lines of a guest's console, {name: output of the command}; AssertionError
+    unless all is as it must be."""
     module = scenario()
     results = module.unpack(lines)
     module.check(results, backend)

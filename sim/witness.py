@@ -85,7 +85,7 @@ class Witness:
 
 
 def main():
-    """Prints what is asked for."""
+    """Prints the requested signals."""
     if len(sys.argv) < 2:
         sys.exit((__doc__ or "").partition("\n\n")[2].strip())
     try:

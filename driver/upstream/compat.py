@@ -41,7 +41,7 @@ DECLARES = re.compile(r"(const |struct |unsigned |int |bool |[us](8|16|32|64) |f
 
 @dataclass
 class Function:
-    """An inline function: what it is instead of its calls, if it can be told by statements alone."""
+    """An inline function: what replaces its calls, if statements alone can."""
 
     name: str
     parameters: list
@@ -144,7 +144,11 @@ def resolve(files, compat):
 
 
 def keep(files, name, function):
-    """Moves a function to the only source that uses it, else to a header that all have that use it: the file, "" if nobody does."""
+    """Moves a function to the only source that uses it, else to a header that all its users
+    include.
+
+    Returns that file, or "" if nothing uses the function.
+    """
     users = [user for user, text in files.items() if name in words(text)]
     if not users:
         return ""

@@ -64,7 +64,7 @@ def ask(folder, tree, values):
 
 
 def objects_of(answers):
-    """{module: [object]} of what was asked."""
+    """{module: [object]} of `answers`."""
     modules = [word.removesuffix(".o") for word in answers["obj-m"]]
     return {module: [word.removesuffix(".o") for word in answers[f"objects {module}"]] for module in modules}
 

@@ -11,7 +11,8 @@ from driver.upstream.series import Person
 
 
 def git(folder, *arguments, date="", person=None):
-    """What git says. With a date and a person it is of nobody's settings. Raises SeriesError."""
+    """Output of git. With a date and a person it does not depend on the user's settings. Raises
+    SeriesError."""
     env = {**os.environ, "LC_ALL": "C"}
     if person:
         env = {name: value for name, value in env.items() if not name.startswith("GIT_")}

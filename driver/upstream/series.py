@@ -64,7 +64,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Person:
-    """Who sends the series."""
+    """The sender of the series."""
 
     name: str
     email: str
@@ -402,7 +402,7 @@ class AllSeries:
         return changed | {f"{module}.c": re.sub(r'(?m)^(MODULE_LICENSE\("GPL"\);)$', lambda match: match[1] + imports, text)}
 
     def cases(self, text, there):
-        """(source of the tests without those of what is not there, functions that it calls)."""
+        """(source of the tests without those of missing functions, functions that it calls)."""
         tests = {f"{test}.c" for test in self.tests()}
         every = shake.names({name: source for name, source in self.files.items() if name not in tests})
         missing = every - shake.names(there | {name: self.files[name] for name in sources.UAPIS})
@@ -413,7 +413,8 @@ class AllSeries:
         return text, words(text)
 
     def pages(self, stage, ours):
-        """{path: text} of the kernel's indexes with our pages; these go to `ours`, or to what is returned if they are nobody's."""
+        """{path: text} of the kernel's indexes with our pages, and of those pages that a patch of
+        this stage brings. Other pages go to `ours`."""
         changed = {}
         for path in sorted(TREE.rglob("*.rst")):
             name = path.relative_to(TREE).as_posix()

@@ -114,7 +114,7 @@ def item_of(text, heading):
     return Item(text, "code", frozenset([name, *(inner.groups() if inner else ())]), heading)
 
 
-# --- calls of what is not there ---
+# --- calls of functions that are missing ---
 
 
 def stubs_of(header, option):

@@ -124,7 +124,7 @@ def known_macros(kernel, build, files):
     for name in sorted(tested - guards - set(macros)):
         if name.startswith("LITEPULSE_"):
             if not re.search(rf"(?m)^#define {name}\b", header):
-                raise SeriesError(f"nobody says when {name} is defined")
+                raise SeriesError(f"it is unknown when {name} is defined")
             macros[name] = "1" if re.search(rf"(?m)^#define {name}\b", resolved) else None
     return macros
 

@@ -2,8 +2,8 @@
 // The registers (CSRs) of a core whose SoC does not make them: identification, session, counters, interrupts. In `sys`.
 // docs/registers.md says what each is, litepulse_csr_pkg where it lies.
 //
-// Latency: dat_r shows the register the cycle after `stb`; what was written acts from that cycle on. A read changes nothing. What
-// nobody owns reads 0 and ignores writes.
+// Latency: dat_r shows the register the cycle after `stb`; a written value acts from that cycle on.
+// A read changes nothing. An unassigned address reads 0 and ignores writes.
 //   S to LIN_ENTRIES  as of litepulse, to which the ports below go
 //   CLOCK_NUM, CLOCK_DEN  frequency of the pulse clock in Hz, an exact fraction; the host computes times with it
 //   WINDOW     byte address of the core's window on the host's bus, for id_window; 0: the usual one

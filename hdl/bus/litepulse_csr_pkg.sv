@@ -55,11 +55,11 @@ package litepulse_csr_pkg;
   localparam int STATUS_LINE_BUSY_LSB = 6;
   localparam int STATUS_RX_BUSY_LSB = 7;
   localparam int STATUS_LEVELS_LSB = 16;
-  localparam logic [4:0] CSR_IRQ_LEVEL = 5'd12;  // Interrupt as soon as so many records are ready.
+  localparam logic [4:0] CSR_IRQ_LEVEL = 5'd12;  // Interrupt as soon as this many records are ready.
   localparam int IRQ_LEVEL_EVENT_LSB = 0;
   localparam int IRQ_LEVEL_RECEIVE_LSB = 16;
   localparam logic [31:0] RESET_IRQ_LEVEL = 32'd65537;  // that of the default core
-  localparam logic [4:0] CSR_IRQ_EVENT_TIME = 5'd13;  // Interrupt for fewer events, in units of `irq_unit`, counted anew when written.
+  localparam logic [4:0] CSR_IRQ_EVENT_TIME = 5'd13;  // Interrupt for fewer events, in units of `irq_unit`. Writing it restarts the timers.
   localparam int IRQ_EVENT_TIME_AGE_LSB = 0;
   localparam int IRQ_EVENT_TIME_IDLE_LSB = 16;
   localparam logic [4:0] CSR_IRQ_RECEIVE_TIME = 5'd14;  // The same for received bytes.
@@ -92,7 +92,7 @@ package litepulse_csr_pkg;
   localparam int EV_ENABLE_LAUNCH_LSB = 3;
   localparam int EV_ENABLE_DRAINED_LSB = 4;
   localparam int EV_ENABLE_FAULT_LSB = 5;
-  localparam logic [4:0] CSR_ID_WINDOW = 5'd20;  // Where the window is, for a host that was not told.
+  localparam logic [4:0] CSR_ID_WINDOW = 5'd20;  // Where the window is, for a host that has not been given its address.
   localparam int ID_WINDOW_BASE_LSB = 0;
   localparam int WATCHDOG_UNIT = 18;  // log2 of the bus clock's cycles in a unit of SESSION's limit
   localparam int IRQ_UNIT = 5;  // log2 of the bus clock's cycles in the smallest unit of the interrupts' times

@@ -75,7 +75,7 @@ FIELDS = {
 
 
 class Mistake(Exception):
-    """Something in a source, told with its file and line."""
+    """An error in a source, with its file and line."""
 
 
 class Program:

@@ -33,7 +33,7 @@ word ZERO       31
 word HEAD_START 5       # -(cycles from the time taken in `start_place` or `change_place` to the loaded slot's 0)
 word HEAD_SHORT 6       # the same for `place`
 word START_LEAST 7      # -(least distance of a start)
-word REDO_LEAST 13      # -(least distance of the pulse waited for that is placed anew)
+word REDO_LEAST 13      # -(least distance of the pulse waited for that is placed again)
 word SOON       14      # distance of a start as soon as possible
 word MINIMUM    15      # -(least period - 1)
 
@@ -142,7 +142,8 @@ redo:                                   | do pend
 adjust_busy: TOLD = 0 + AT              |               | refused_busy
 refused_busy:                           | do busy       | refused
 adjust_late:                            | do late
-# A pulse that came meanwhile is told first, or its record would be too old; then the command, still there, is looked at again.
+# A pulse that came meanwhile is reported first, or its record would be too old; then the command,
+# still there, is looked at again.
 refused_at: TOLD = 0 + AT               |               | if fired fired else refused
 refused:                                | do refuse     | tell_wait
 

@@ -29,7 +29,8 @@ CORE_TESTS = 'make test ARGS="sim/core"'
 AIM = 5_000_000  # simulated cycles of the core per second
 ROUNDS, WINDOW = 5, 1.2  # of each kind of load in turn, seconds
 BURST = 255  # words, the most UARTBone reads at once
-PIPELINED = 40  # bursts asked for in advance, to see what the bridge takes when it never waits for the host
+# bursts requested in advance, to see what the bridge takes when it never waits for the host
+PIPELINED = 40
 SIZE_SECONDS = 1800  # after which synthesis has hung
 PROMISES = {
     1: "precise or not at all",
@@ -366,7 +367,7 @@ def measure_size():
         return json.loads(result.stdout[result.stdout.index("{") :])
     except ValueError:
         lines = (result.stderr or result.stdout).strip().splitlines() or ["nothing"]
-        raise BenchError(f"python -m litex_soc.size said: {lines[-1]}") from None
+        raise BenchError(f"python -m litex_soc.size failed: {lines[-1]}") from None
 
 
 def measure_linux():

@@ -22,7 +22,7 @@ from litepulse.units import BitPeriod, Period
 from litex_soc import sim_soc
 from sim import bridge_frames
 
-LATENCY = 0.001  # seconds: the adapter passes on what is left so long after the last full packet
+LATENCY = 0.001  # seconds: the adapter passes on the rest this long after the last full packet
 # (bit rate, Hz of the board, looks). At a low rate a slower board makes events fast enough, and fewer cycles are simulated.
 LINES = ((DEFAULT_BAUD, 4_800_000, 5), (3_000_000, 48_000_000, 12))
 PERIOD = 320  # ticks from frame to frame: 11 records, far more than any line carries
@@ -76,15 +76,15 @@ class Adapter:
         self.transactions = 0
 
     def lock(self):
-        """Nobody else is there."""
+        """There is no other program."""
         return contextlib.nullcontext()
 
     def has_frames(self):
-        """Nobody speaks them."""
+        """No frames are used."""
         return False
 
     def mark_frames(self):
-        """Nobody is to know."""
+        """Nothing is recorded."""
 
     def send(self, data):
         """They are on the line at once."""
@@ -113,7 +113,8 @@ class Adapter:
 
 
 def carried(baud, hertz, looks, frames):
-    """{"per_second", "cpu_us" an event, "transactions" a look} of so many looks at a board with more events than can be read."""
+    """{"per_second", "cpu_us" an event, "transactions" a look} of `looks` looks at a board with
+    more events than can be read."""
     board = Board(hertz)
     adapter = Adapter(board, baud)
     bus = UARTBone(adapter, "board", baud)

@@ -45,14 +45,15 @@ def run_step(step):
     try:
         return begin, step.run(), None
     except Exception as error:  # whatever one step dies of, the others still measure
-        # What a guest said last stands at the end.
+        # The last output of a guest stands at the end.
         lines = str(error).splitlines()
         summary = " ... ".join(dict.fromkeys([*lines[:1], *[line.strip() for line in lines[-3:]]]))
         return begin, None, f"{type(error).__name__}: {summary}" if summary else type(error).__name__
 
 
 def measure(todo, results, long, jobs, say):
-    """Runs steps, [(experiment, step)], so many at a time, the longest first; keeps each result at once. How many failed."""
+    """Runs steps, [(experiment, step)], `jobs` at a time, the longest first; keeps each result at
+    once. How many failed."""
     todo = sorted(todo, key=lambda entry: -entry[1].seconds)
     begin, failed, ended, done, busy = time.monotonic(), 0, 0, 0.0, 0.0
     with ThreadPoolExecutor(jobs) as pool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 # Where a figure comes from. It stands beside each one, in tables, pictures and on the page.
 RTL = "simulated gateware"  # the project's own Verilog, each clock cycle
 PC = "simulated PC and gateware"  # a PC in QEMU with the simulated board on its cable
-PUBLISHED = "published"  # somebody else's figure
+PUBLISHED = "published"  # a published figure of others
 COMPUTED = "computed"  # arithmetic, nothing was run
 
 

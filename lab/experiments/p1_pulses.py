@@ -72,7 +72,7 @@ def reference(edges):
 
 
 def disciplined(edges):
-    """A train that follows the reference for so many of its periods, beside a busy process.
+    """A train that follows `edges` edges of the reference, beside a busy process.
 
     {"errors": ticks of each pulse against the reference, between whose edges time is taken as even; "free": the same of a train that had
     begun with it and kept the board's own 58 Hz; "at_edges": what the program printed}

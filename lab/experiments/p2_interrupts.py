@@ -47,7 +47,7 @@ FIFO_16550 = (1, 4, 8, 14)  # its trigger levels
 
 
 def length(baud, seconds):
-    """Bytes of the file that are sent: all, or what fits into so many seconds."""
+    """Bytes of the file that are sent: all, or what fits into `seconds`."""
     return min(FILE, int(seconds * baud / 10))
 
 
@@ -199,7 +199,8 @@ def tables(found):
         error = error_us(one)
         wrong = "-" if error is None else f"{error:,.0f}" if error else "0, each to the tick"
         waits, latency = (ms(one["waits_us"]), ms(one["latency_us"][1])) if not one["lost"] else ("-", "-")
-        lost = f"**{one['lost']:,}**, {'' if one['told'] else 'not '}told" if one["lost"] else "0"
+        reported = "reported" if one["told"] else "not reported"
+        lost = f"**{one['lost']:,}**, {reported}" if one["lost"] else "0"
         out.append(
             f"| {one['who']} | {one['setting']} | {one['baud']:,} | {one['bytes']:,} | {one['per_second']:,.1f} | {waits} "
             f"| {latency} | {max(one['cpu'], 0):.1%} | {wrong} | {lost} |"

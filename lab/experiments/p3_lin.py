@@ -48,7 +48,7 @@ def table_rows(found):
 
 
 def tables(found):
-    """Who answers how soon."""
+    """A way to answer, and how soon it does."""
     return [*lin_bench.lines(table_rows(found)), "", "[lin.md](lin.md#how-soon-slaves-answer) shows the answers of eight bytes, too."]
 
 

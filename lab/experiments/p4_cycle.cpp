@@ -6,8 +6,8 @@
 //
 // The core runs without SoC, one clock for both of its sides. A reference raises input 0 once per cycle; its period wanders within
 // 1000 +-4.5 ticks. A program follows it as a program would, over the bus: it reads the records, sees where the reference was, and commands
-// where the next pulses shall be. Its scheduling is bad on purpose: mostly it wakes within a cycle or so, and every eighth time it sleeps
-// on for up to 6 cycles (train) or 40 (launches).
+// where the next pulses are to be. Its scheduling is bad on purpose: mostly it wakes within a cycle
+// or so, and every eighth time it sleeps on for up to 6 cycles (train) or 40 (launches).
 //   train      hardware train; the program sets its period, within 5 ticks of the nominal one, and names the pulse from which
 //              it counts; that pulse gets a step, too, within the same 5 ticks. Every fiftieth time it
 //              loses the CPU before it says so, and may be too late: then the change is refused whole, and the program learns that
@@ -75,7 +75,8 @@ public:
             step();
     }
 
-    // The tick count as the core tells it, and what it has recorded: kind, source, tick, data of each to `record`.
+    // The tick count as the core reports it, and what it has recorded: kind, source, tick, data of
+    // each to `record`.
     template <typename F>
     int64_t look(F &&record)
     {

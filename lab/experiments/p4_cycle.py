@@ -38,7 +38,8 @@ def build():
 
 
 def alone(way, cycles, seed=1):
-    """What p4_cycle.cpp says of so many cycles; ExperimentError if one pulse is missing, double, or a tick or more from its place."""
+    """What p4_cycle.cpp prints for a number of cycles; ExperimentError if one pulse is missing,
+    double, or a tick or more from its place."""
     program, words = build(), [way, "--cycles", cycles, "--seed", seed, "--kept", KEPT]
     # The same program does the same each time.
     known = RUNS.recall(f"p4-{way}", key := content_key(program.parent.name, words))

@@ -25,7 +25,7 @@ DELAY = 6  # ticks, as on the SoC
 FIRST = 14 * HZ  # tick of the first stimulus: the PC has loaded the driver and found its lead by then
 SPACING = HZ // 20  # ticks, so stimuli are 25 to 75 ms apart: several polls of the driver
 ATTEMPTS = 3  # the board's time must keep up with the wall clock...
-CHUNK = 100  # ... for so many stimuli, a run
+CHUNK = 100  # ... for this many stimuli, a run
 TTY, CHARDEV, RESPONDER = "a program on LitePulse's tty", "a program on LitePulse's chardev", "LitePulse's responder"
 MODULE = "a kernel module on LitePulse's driver"
 
@@ -37,7 +37,7 @@ def guest():
 
 
 def run(words, stimuli, before, what, steady=True, more=None):
-    """(Said, pins) of response.c on the PC; `more` files for `before`. ExperimentError if each time the PC was ready too late or, if
+    """(Report, pins) of response.c on the PC; `more` files for `before`. ExperimentError if each time the PC was ready too late or, if
     `steady`, the board's time fell behind."""
     pc = guest()
     for _ in range(ATTEMPTS):
@@ -112,5 +112,5 @@ def rows(count, steady=True):
         for part in (min(CHUNK, count - done) for done in range(0, count, CHUNK))
     ]
     found = [together(parts) for parts in zip(*runs)]
-    check(all(each["delays"] for each in found), "the board on the cable: somebody did not answer at all")
+    check(all(each["delays"] for each in found), "the board on the cable: a responder did not answer at all")
     return {"rows": found}

@@ -113,8 +113,9 @@ def verdict(row):
 NOTES = (
     "Delays of edges count from the edge at the input pin to the edge at the output pin. Delays of bytes (the ttys) count from the "
     "begin of the stop bit to the start edge of the same byte. `refused`: the answer was launched too late, so it was not sent. "
-    "`missed`: nobody saw the stimulus, or the study's measurement timed out. `×`: the median as a multiple of the responder's on the "
-    f"cable; times of the PC there are the emulator's. Of fewer than {FEW} samples there is no p99. Published: {SOURCE}."
+    "`missed`: the stimulus was not seen, or the study's measurement timed out. `×`: the median as "
+    "a multiple of the responder's on the cable; times of the PC there are the emulator's. "
+    f"Of fewer than {FEW} samples there is no p99. Published: {SOURCE}."
 )
 
 

@@ -15,12 +15,13 @@ from sim.linux import driver_bench
 from sim.linux.driver_bench import PULSE, Port, frames, sent
 
 WIDTH, RESPONDER_WIDTH = 40, 20  # ticks: the pulse that is the answer of a program or module, and of the responder
-HIGH = 400  # ticks from a stimulus, a rising edge, to the falling edge that nobody wants
+HIGH = 400  # ticks from a stimulus, a rising edge, to the falling edge, which is ignored
 SHIFT = 23_431  # divides nothing here: each stimulus meets the scheduler's tick elsewhere
 
 
 def places(first, count, spacing):
-    """Ticks of so many stimuli, at least half of `spacing` apart, anywhere between two ticks of a scheduler."""
+    """Ticks of `count` stimuli, at least half of `spacing` apart, anywhere between two ticks of a
+    scheduler."""
     return [first + n * spacing + n * n * SHIFT % (spacing // 2) for n in range(count)]
 
 
@@ -71,13 +72,15 @@ class Stimuli:
         seen, wanted = changes(pins, self.pin), self.wave()
         check(bool(seen), f"{what}: there was no stimulus")
         late = seen[0][0] - wanted[0][0]
-        check(seen == [(tick + late, level) for tick, level in wanted], f"{what}: the stimuli are not those that were asked for")
+        expected = [(tick + late, level) for tick, level in wanted]
+        check(seen == expected, f"{what}: the stimuli are not those requested")
         return Stimuli([tick + late for tick in self.at], self.hz, self.baud, self.port)
 
 
 @dataclass(frozen=True)
 class Report:
-    """What response.c said: the stimuli it saw, the numbers of those whose answer was refused, its lead (None: it has none)."""
+    """What response.c printed: the stimuli it saw, the numbers of those whose answer was refused,
+    its lead (None: it has none)."""
 
     seen: int
     refused: list
@@ -123,7 +126,8 @@ def check_exact(found, delay, what):
 
 
 def row(who, where, cpu, source, hz, found, stimuli, report):
-    """What is kept of a measurement, of JSON's types. `delays` are in 1 / `per_second` s, here ticks; `missed`: stimuli nobody saw."""
+    """What is kept of a measurement, of JSON's types. `delays` are in 1 / `per_second` s, here
+    ticks; `missed`: stimuli that were not seen."""
     return {
         "who": who,
         "where": where,

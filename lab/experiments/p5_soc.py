@@ -57,7 +57,8 @@ def guest():
 
 
 def measure(way, load, count, module_lead=MODULE_LEAD):
-    """The row() of so many stimuli. ExperimentError if a pin did anything else than the program said."""
+    """The row() of `count` stimuli. ExperimentError if a pin did anything else than the program
+    printed."""
     what, spacing = f"{way.title}, {load}", way.spacing[load]
     stimuli = Stimuli(places(LEAD, count, spacing), HZ, way.baud, way.port)
     ms = -(-(stimuli.at[-1] + spacing) * 1000 // HZ)

@@ -45,7 +45,7 @@ async def responses(dut):
     bench.drain_start()
     moments = []
     for _ in range(COUNT):
-        # At the instant itself a sample may show either level: that is nobody's promise.
+        # At the instant itself a sample may show either level: that is not specified.
         tick = bench.now + (APART + bench.random.randrange(40)) * S
         moments.append(bench.zero + tick * rig.TICK + bench.random.randrange(1, rig.TICK))
         await Timer(moments[-1] - int(get_sim_time("step")), "step")

@@ -48,7 +48,8 @@ def pins_page(phy):
     ],
 )
 def test_pads(name, phy, form):
-    """At 200 MHz: so many cycles behind the sample that shows the edge, so less than a tick more behind the edge itself."""
+    """At 200 MHz: N cycles behind the sample that shows the edge, so less than a tick more behind
+    the edge itself."""
     samples, cycles = pins_page(phy)
     (found,) = p5_pads.measure(name, 60, form)["rows"]
     assert p5_pads.CYCLES[name] == cycles and found["per_second"] == 10**12
@@ -150,7 +151,7 @@ def test_a_long_run_on_the_cable_is_made_of_short_ones(monkeypatch):
         assert (each["who"], each["stimuli"], each["refused"], each["missed"], each["lead"]) == (who, 250, 3, 3, lead)
         assert each["delays"] == [100] * 98 + [100] * 98 + [50] * 48
     monkeypatch.setattr(p5_cable, "measure_bytes", lambda count, _: row("c", "", "", PC, 1, [], count, Report(0, [], None, None)))
-    with pytest.raises(ExperimentError, match="somebody did not answer at all"):
+    with pytest.raises(ExperimentError, match="a responder did not answer at all"):
         p5_cable.rows(10)
 
 
@@ -242,7 +243,7 @@ def test_stimuli_as_they_were_recorded():
     with pytest.raises(ExperimentError, match="^who: there was no stimulus$"):
         stimuli.shifted(recorded("aux0", [], 0), "who")
     for wrong in (late[:-1], [*late[:-1], (late[-1][0] + 1, 0)]):
-        with pytest.raises(ExperimentError, match="^who: the stimuli are not those that were asked for$"):
+        with pytest.raises(ExperimentError, match="^who: the stimuli are not those requested$"):
             stimuli.shifted(recorded("aux0", wrong, 0), "who")
 
 
@@ -297,7 +298,8 @@ def test_each_answer_has_its_stimulus():
 
 
 def canned(best_delays=(30_001, 32_500, 34_999)):
-    """Figures of two steps: the responder's, and a program that was refused once and whose last stimulus nobody saw."""
+    """Figures of two steps: the responder's, and a program that was refused once and did not see
+    its last stimulus."""
     best = {
         "who": p5_pads.WHO,
         "where": "here",
@@ -333,7 +335,8 @@ def test_a_step_without_an_answer():
 
 
 def test_times_of_the_emulator_are_ratios():
-    """A program on the cable: so many times the responder there, and not in the picture beside others' hardware."""
+    """A program on the cable: a multiple of the responder there, and not in the picture beside
+    others' hardware."""
     cable = [
         row(who, p5_cable.WHERE, "idle", PC, p5_cable.HZ, [delay] * 100, 100, Report(100, [], None, None))
         for who, delay in ((p5_cable.RESPONDER, 7), (p5_cable.TTY, 7000))

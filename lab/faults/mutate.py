@@ -45,7 +45,8 @@ COUNT = 40
 SEARCH = 40  # cycles from reset on, in which a proof must find its counterexample
 SECONDS = 120  # for each search; what takes longer kills nothing
 EQUIVALENT = 24
-HUNG = 200  # seconds: a bench that takes so long waits for something that never comes; that is no verdict
+# seconds: a bench that takes this long waits for something that never comes; that is no verdict
+HUNG = 200
 TOOLS = ({package: version(package) for package in PACKAGES}, (SEARCH, SECONDS))
 # Modules whose proofs, or some of them, have another one on top.
 PROVED_IN = {

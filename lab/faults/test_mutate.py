@@ -86,6 +86,6 @@ def test_equivalent():
 
 
 def test_a_module_with_properties_has_its_proofs():
-    """A proof that is not found judges nothing, and nobody would notice."""
+    """A proof that is not found judges nothing, which no test would notice."""
     with_properties = [path.stem for path in sorted((ROOT / "hdl").glob("*.sv")) if f'`include "{path.stem}.svh"' in path.read_text()]
     assert len(with_properties) > 15 and [module for module in with_properties if not mutate.proof_sources(module)] == []

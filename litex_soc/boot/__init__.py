@@ -52,7 +52,7 @@ class ImageError(ValueError):
 
 
 def machine_id(description):
-    """What tells SoCs apart whose software is not the same: a CRC-32 of LinuxSoC.description()."""
+    """What distinguishes SoCs with different software: a CRC-32 of LinuxSoC.description()."""
     return zlib.crc32(json.dumps(description, sort_keys=True).encode())
 
 
@@ -86,7 +86,8 @@ def check(image):
 class FlashPort(SPIMaster):
     """An SPI master, 32 bits at a time, on the flash that an ECP5 is configured from, whose clock pin only USRMCLK reaches.
 
-    MISO is sampled half a period after the flash was told to change it: a quarter of `sys` leaves it 40 ns at 50 MHz.
+    MISO is sampled half a period after the clock edge on which the flash changes it: a quarter
+    of `sys` leaves it 40 ns at 50 MHz.
     """
 
     def __init__(self, pads, sys_hz):

@@ -33,7 +33,7 @@ void sdram_init(void);
 void cdelay(int turns);
 u32 boot(void);
 
-/* At least so many cycles; LiteDRAM wants it so. */
+/* At least this many cycles, as LiteDRAM requires. */
 void cdelay(int turns)
 {
 	while (turns-- > 0)

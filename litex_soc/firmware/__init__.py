@@ -92,7 +92,7 @@ def addresses(description, kernel, device_tree, shutdown_resets=False):
 
 
 def run(*command, cwd):
-    """FirmwareError with what the tool said unless it ends with 0 and silently."""
+    """FirmwareError with the tool's output unless it ends with 0 and without output."""
     result = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if result.returncode or result.stderr:
         raise FirmwareError(f"{' '.join(map(str, command[:1]))}: status {result.returncode}\n{result.stderr}")

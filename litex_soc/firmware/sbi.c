@@ -36,7 +36,7 @@ enum {
 #define SBI_NOT_SUPPORTED ((u32)-2)
 #define SBI_INVALID_PARAM ((u32)-3)
 #define SPEC_VERSION 0x01000000u
-#define IMPLEMENTATION_ID 0x4c50u	/* of nobody else's list */
+#define IMPLEMENTATION_ID 0x4c50u	/* in no other list */
 
 /* The next timer interrupt; takes the one that is pending away. */
 static void set_timer(u32 low, u32 high)

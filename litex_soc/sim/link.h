@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A pair of wires between two simulators: TX of each is RX of the other, a constant number of ticks later.
 //
-// Each end tells every change of its TX, and how far it has simulated; it runs only as far ahead as the delay allows after what the
-// other end has told. So a change always arrives at its exact tick, however fast either process runs. Ticks are counted from when the
-// two met: the first message of each end says its own tick then.
+// Each end reports every change of its TX, and how far it has simulated; it runs only as far ahead
+// as the delay allows after the other end's report. So a change always arrives at its exact tick,
+// however fast either process runs. Ticks are counted from when the two met: the first message of
+// each end says its own tick then.
 //
 // On the Unix socket: a Greeting, then words of 64 bits, tick * 2 + level of TX from that tick on. Both ends are on one machine.
 #ifndef LITEPULSE_LINK_H
@@ -163,7 +164,7 @@ private:
         while (!waiting.empty()) {
             const ssize_t size = ::send(peer, waiting.data(), waiting.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             if (size <= 0)
-                return;     // full, or gone: reading tells which
+                return;     // full, or gone: reading shows which
             waiting.erase(0, size_t(size));
         }
     }

@@ -42,7 +42,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr uint64_t NEVER = UINT64_MAX;
-constexpr uint64_t LATEST = NEVER / 4;          // of what can be asked for
+constexpr uint64_t LATEST = NEVER / 4;          // of what can be requested
 constexpr int RESET_TICKS = 16;                 // with reset asserted
 constexpr int CHUNK = 1 << 15;                  // cycles between looks at signals and the terminal
 constexpr int TYPING = 4000;                    // cycles between characters of --send: what a kernel takes at leisure
@@ -69,7 +69,8 @@ int find_pin(const std::string &name)
 
 // --- options --------------------------------------------------------------------------------------------------------------------
 
-// One line of a stimulus: at a tick, or so many after the anchor, a level; or a text to wait for, which is the next anchor.
+// One line of a stimulus: at a tick, or a number of ticks after the anchor, a level; or a text to
+// wait for, which is the next anchor.
 struct Step {
     uint64_t tick;
     bool relative;
@@ -106,7 +107,7 @@ const char HELP[] =
     "  --restore FILE       continue from a snapshot of this very program\n"
     "  --save FILE          a snapshot at the end, if what --until asks for has come\n"
     "  --files PATH         put a file, or what is in a folder, where the guest can read it; can be repeated\n"
-    "end (also when the guest resets or shuts down; status 1 if --until was asked for and did not come):\n"
+    "end (also when the guest resets or shuts down; status 1 if --until TEXT did not come):\n"
     "  --until TEXT         when the console has printed TEXT\n"
     "  --max-cycles N       after N cycles of the bus clock in this run\n"
     "console:\n"
@@ -379,7 +380,7 @@ public:
         out.write(&state, sizeof state);
         out << model;
         out.close();
-        // the size tells a whole file from a piece of one
+        // the size distinguishes a whole file from a piece of one
         state.size = fs::file_size(part);
         std::fstream file(part, std::ios::in | std::ios::out | std::ios::binary);
         if (!file.seekp(std::streamoff(find_state(file))).write(reinterpret_cast<const char *>(&state), sizeof state).flush())
@@ -517,7 +518,8 @@ private:
         model.pins_aux = levels >> AUX0 & ((1u << INPUTS) - 1);
     }
 
-    // The levels of the outputs in what is watched. tx as its pull-up shows it while nobody drives it.
+    // The levels of the outputs in what is watched. tx as its pull-up shows it while it is not
+    // driven.
     static uint32_t outputs(unsigned now)
     {
         const unsigned enabled = now >> WATCH_TX_OE & 1;

@@ -278,7 +278,7 @@ public:
             return false;
         hz_num = num;
         hz_den = den;
-        // As coarse as rounding still tells ticks apart: sigrok takes a sample for each unit.
+        // As coarse as rounding still separates ticks: sigrok takes a sample for each unit.
         static const char *const units[] = {
             "1 s", "100 ms", "10 ms", "1 ms", "100 us", "10 us", "1 us", "100 ns", "10 ns", "1 ns", "100 ps", "10 ps",
         };
@@ -343,7 +343,8 @@ public:
 
     int error = 0;  // errno of the first write that failed: the file is not whole
 
-    // The exact time of a tick in units, of which a second has so many, rounded; from the tick count each time, so nothing adds up.
+    // The exact time of a tick in units, of which there is a whole number in a second, rounded;
+    // from the tick count each time, so nothing adds up.
     static uint64_t time_of(uint64_t tick, uint32_t num, uint32_t den, uint64_t per_second)
     {
         using Wide = unsigned __int128;
@@ -393,7 +394,8 @@ struct Bridge {
     bool carrying = false;      // a frame is carried out or answered: others may wait in the bridge
     bool deaf = false;          // it takes nothing until the line was silent
     bool locked = false;        // it takes only frames
-    bool hush = false, unlock = false;      // to be told: the line was silent; so long that plain commands are obeyed
+    // to be reported: the line was silent; so long that plain commands are obeyed
+    bool hush = false, unlock = false;
     Clock::time_point last_received, last_frame;
 
     bool active() const { return fed < feeding.size() || settle; }
@@ -521,7 +523,7 @@ public:
         return end == NEVER ? NEVER : end - (CYCLES_PER_SYS - 1);
     }
 
-    // Takes what the other end of the link said. A descriptor to wait for, or -1.
+    // Takes what the other end of the link sent. A descriptor to wait for, or -1.
     int listen()
     {
         if (!link)
@@ -582,7 +584,7 @@ private:
         return unsigned(model.pins_tx) | unsigned(model.pins_tx_oe) << 1 | unsigned(model.pins_de) << 2 | unsigned(model.irq) << 3;
     }
 
-    // The line as its pull-up shows it while nobody drives it.
+    // The line as its pull-up shows it while it is not driven.
     unsigned line() const { return (pins & 3) == 2 ? 0 : 1; }
 
     unsigned pin_levels() const
@@ -730,7 +732,7 @@ public:
                 fail("--pty: %s", strerror(errno));
             cfmakeraw(&t);
             tcsetattr(slave, TCSANOW, &t);
-            ::close(slave);             // from now on the master tells when somebody has it open
+            ::close(slave);             // from now on the master shows when a program has it open
             if (!o.pty_link.empty()) {
                 struct stat s;
                 if (!lstat(o.pty_link.c_str(), &s) && S_ISLNK(s.st_mode))
@@ -787,21 +789,22 @@ public:
         if (link >= 0)
             p[n++] = {link, POLLIN, 0};
         if (master >= 0 && !pty_open)
-            timeout = std::min(timeout, 20);        // a terminal that nobody has open cannot be waited for
+            timeout = std::min(timeout, 20);        // an unopened terminal cannot be waited for
         if (::poll(p, nfds_t(n), timeout) < 0 && errno != EINTR)
             fail("poll: %s", strerror(errno));
         if (master >= 0 && client < 0)
             look_at_pty(bridge);
         if (client >= 0)
             transfer(client, bridge);
-        // What a client wrote before it went is still carried out; the answers are nobody's, and kept they would stop that.
+        // What a client wrote before it went is still carried out; the answers are discarded, as
+        // kept ones would stop that.
         if (!connected())
             bridge.output.clear();
         accept_one(bridge);
         bridge.look_at_time();
     }
 
-    // The next wait that was asked for, in cycles; 0: none.
+    // The next requested wait, in cycles; 0: none.
     uint64_t next_wait()
     {
         if (waits.empty())
@@ -907,7 +910,7 @@ private:
             return;
         if (client >= 0)            // it may have gone just before the next one came
             transfer(client, bridge);
-        // Nothing of it is read or written while much waits: then only the socket tells.
+        // Nothing of it is read or written while much waits: then only the socket shows that.
         pollfd last{client, 0, 0};
         if (client >= 0 && ::poll(&last, 1, 0) > 0 && last.revents & (POLLERR | POLLHUP))
             drop(client, bridge);

@@ -75,7 +75,7 @@ class Store:
 
     def __init__(self, ring, depth, delay, step):
         self.ring, self.depth, self.delay, self.step = ring, depth, delay, step
-        self.due, self.last = 0, 0  # so many must have arrived, the last of them by then
+        self.due, self.last = 0, 0  # this many must have arrived, the last of them by then
 
     def check(self, seen, now):
         """`seen` records can be read."""

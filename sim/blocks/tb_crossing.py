@@ -30,7 +30,8 @@ from sim.blocks.crossing_model import (
     Timeline,
 )
 
-PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))  # phase -1: drawn, for each test anew
+# phase -1: drawn again for each test
+PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))
 PHASES = random.Random(int(os.environ["LITEPULSE_RUN_SEED"]) + 1)
 DEPTH = {
     name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default))
@@ -210,7 +211,7 @@ class Crossing:
             head = members(dut.tx_head, "tx_head_t")
             valid = head["valid"]
             waiting = self.tx.put.count - self.tx.taken.count
-            assert valid <= (waiting > 0), "a byte nobody sent"
+            assert valid <= (waiting > 0), "a byte that was not sent"
             if not valid:
                 # the newest bytes may be on their way, and one is fetched in a round
                 assert self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count or time - self.popped <= duration(ROUND), (
@@ -237,7 +238,7 @@ class Crossing:
             self.cfg_answer(done=0)
             cfg = members(dut.cfg, "cfg_request_t")
             if cfg["valid"]:
-                assert self.config, "a configuration word nobody wrote"
+                assert self.config, "a configuration word that was not written"
                 assert (cfg["addr"], cfg["data"]) == self.config[0], "configuration word"
                 if self.answers and rng.random() < rate["answer"]:
                     refused = rng.random() < 0.3
@@ -498,7 +499,7 @@ class Crossing:
             assert got == self.shadow[index] and not self.config, "configuration word read back"
 
     async def nobody(self):
-        """Addresses without an owner, and writes to what is only read."""
+        """Unassigned addresses, and writes to registers that can only be read."""
         rng = self.rng
         where = rng.choice([(0x5400, 0x6000), (0x6100, 0x8000)])
         address = rng.randrange(*where) & ~3
@@ -571,11 +572,13 @@ class Crossing:
         for depth, name in ((DEPTH["EV"], "ev_free"), (RING, "rx_free"), (DEPTH["LQ"], "lq_free"), (DEPTH["TX"], "tx_free")):
             assert int(getattr(self.dut, name).value) == depth, name
         assert int(self.dut.status.value) == 0xEF
-        # every fault was told in time, and nothing else was
+        # every fault was reported in time, and nothing else was
         for time in self.faults:
-            assert any(time < told <= time + SYS_DELAY for told in self.told), "a fault was not told"
+            reported = any(time < told <= time + SYS_DELAY for told in self.told)
+            assert reported, "a fault was not reported"
         for told in self.told:
-            assert any(time < told <= time + SYS_DELAY for time in self.faults), "a fault out of nothing"
+            happened = any(time < told <= time + SYS_DELAY for time in self.faults)
+            assert happened, "a report without a fault"
         assert len(self.told) <= len(self.faults)
 
 
@@ -626,7 +629,7 @@ async def traffic(dut):
         while int(dut.tx_free.value):
             await bench.send(1)
         look()
-    await bench.settle()  # which runs dry what is not yet
+    await bench.settle()  # which empties what still holds something
     look()
     if DEPTH["RX"] <= 32:
         assert len(corners) == 8, f"only {sorted(corners)} was reached"
@@ -677,7 +680,8 @@ async def keep_going(bench):
 
 @cocotb.test()
 async def pulse_side_silent(dut):
-    """Configuration nobody answers: the bus gets on, the writes given up are counted as refused, and nothing is lost later."""
+    """Configuration without an answer: the bus goes on, the abandoned writes are counted as
+    refused, and nothing is lost later."""
     bench = await begin(dut)
     bench.answers = False
     await bench.configure()

@@ -99,7 +99,8 @@ class Run:
             for port, threads in enumerate(THREADS):
                 brief = len(threads) > 1
                 for thread, sources in enumerate(threads):
-                    # a brief port shows a record in two cycles of four, and is asked for it again as long as it is not taken
+                    # a brief port shows a record in two cycles of four, again and again until it is
+                    # taken
                     if held[port][thread] is None and n - since[port][thread] >= 16 and not quiet and rng.random() < self.request:
                         if not brief or n % 4 == 2 * thread:
                             held[port][thread] = self.new_request(sources, n)
@@ -111,14 +112,15 @@ class Run:
                     req |= 1 << port
                     shown = offered[port][1]
                     if brief and n % 2 == 0:
-                        offered[port][0] = (n, *offered[port][0][1:])  # it arises anew with each offer
+                        offered[port][0] = (n, *offered[port][0][1:])  # its age begins again
                 requests[port](**shown)
             dut.req.value = req
             # the edges of the last cycle
             changed, level = edges
             stamp_f = (now - 1 - delay) * S
             if not self.both or (stamp_f, changed & members, level & members) in filtered_before:
-                changed &= ~members  # with a delay that grows two cycles may have one tick: alike, their records could not be told apart
+                # with a delay that grows two cycles may have one tick: equal records are ambiguous
+                changed &= ~members
             filtered_before.add((stamp_f, changed & members, level & members))
             both = {"a": changed & ~members, "f": changed & members}
             plain, filtered = (int(both[name] != 0) for name in "af")
@@ -206,20 +208,20 @@ class Run:
             matched.append((place, arose, stream))
             last[stream] = place
         if self.stored and self.stored[-1][0] == self.cycles - 1 and self.stored[-1][3][1] == KIND["OVERFLOW"]:
-            self.lost = 0  # told in this very cycle
-        # all that is not in the stream was told, or is in the count, or on its way
+            self.lost = 0  # reported in this very cycle
+        # all that is not in the stream was reported, or is in the count, or on its way
         lost = len(missing)
         rest = sum(len(items) for items in left.values())
         assert lost <= told + self.lost <= lost + rest
-        assert not self.quiet or told + self.lost == lost + rest, "something is missing without a word"
-        # each record told as missing lies in a gap, and each gap begins with a record that is missing
+        assert not self.quiet or told + self.lost == lost + rest, "a record is missing, unreported"
+        # each record reported as missing lies in a gap, and each gap begins with a missing record
         stamps = {item[1] for item, _, _ in missing} | {item[1] for items in left.values() for item in items}
         for place, tick, _ in gaps:
             assert tick in stamps, f"gap at {place}: {tick}"
         places, surely = [g[0] for g in gaps], {}
         for item, before, after in missing:
             first, end = bisect_right(places, before), bisect_left(places, after)
-            assert first < end, f"{item} is missing without a word"
+            assert first < end, f"{item} is missing without a report"
             if end == first + 1:
                 surely[places[first]] = surely.get(places[first], 0) + 1
         for place, _, data in gaps:
@@ -279,7 +281,8 @@ async def test_nothing_lost_while_there_is_room(dut):
 
 @cocotb.test()
 async def test_burst_until_full(dut):
-    """Edges of one group in every cycle, nobody reads: all but the reserve is filled, the rest is counted."""
+    """Edges of one group in every cycle, and nothing reads: all but the reserve is filled, the rest
+    is counted."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     run = Run(dut, random.Random(SEED + 2), 400, request=0.0, edges=1.0, read=0.0, both=False)
     await run.go()
@@ -314,7 +317,8 @@ async def test_promise6_count_stops(dut):
         dut.rst.value = 0
 
         async def edges(number, both):
-            """So many cycles with an edge in each, with `both` with one of either group; then all has been counted."""
+            """`number` cycles with an edge in each, with `both` with one of either group; then all
+            has been counted."""
             border(plain=1, filtered=both, changed=1 | both << S)
             await Timer(10 * number - 5, "ns")
             await RisingEdge(dut.clk)
@@ -335,7 +339,7 @@ async def test_promise6_count_stops(dut):
 
         await edges(begun, 0)
         assert int(dut.ev_gap.value) and int(dut.ev_lost.value) == begun
-        dut.st_data.value = begin  # as if so many had been lost
+        dut.st_data.value = begin  # as if this many had been lost
         await RisingEdge(dut.clk)
         assert int(dut.ev_lost.value) == begin
         await edges(cycles, both)
@@ -358,7 +362,8 @@ async def test_promise6_count_stops(dut):
 
 @cocotb.test()
 async def test_promise6_count_is_whole(dut):
-    """What the header shows of a gap grows by what is lost in each cycle, also where the count's lower half wraps, or is said to follow."""
+    """What the header shows of a gap grows by the losses of each cycle, also where the count's
+    lower half wraps, or where a flag announces its carry."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     border = Bundle(dut.edges, "edges_t")
     for both in (0, 1):
@@ -393,7 +398,8 @@ async def test_promise6_count_is_whole(dut):
 
 @cocotb.test()
 async def test_promise6_count_beyond_16_bits(dut):
-    """A gap of about 65536 losses is told exactly, in whichever cycle around the carry of the count there is room again."""
+    """A gap of about 65536 losses is reported exactly, in whichever cycle around the carry of the
+    count there is room again."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     for early in range(10):
         dut.rst.value = 1

@@ -154,7 +154,7 @@ async def test_promise6_count_stops(dut):
 
         await byte(1000)
         assert lost_shown(dut) == 1
-        dut.nlost.value = begin ^ 0xFFFFFFFF  # as if so many had come
+        dut.nlost.value = begin ^ 0xFFFFFFFF  # as if this many had come
         await RisingEdge(dut.clk)
         await RisingEdge(dut.clk)
         for n in range(more):

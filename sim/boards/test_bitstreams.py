@@ -280,7 +280,7 @@ def test_page_lists_every_board():
 
 
 def rows_of(text, columns):
-    """The cells of all rows of so many columns."""
+    """The cells of all rows of `columns` columns."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
     return [row for row in rows if len(row) == columns]
 

@@ -117,7 +117,7 @@ def test_clocks_for_all_phys(name):
 
 
 def nextpnr(part, folder, netlist, *arguments):
-    """(status, what it said) of nextpnr."""
+    """(status, output) of nextpnr."""
     (folder / "in.json").write_text(json.dumps(netlist))
     result = subprocess.run(
         [f"nextpnr-{part.family}", f"--{part.size}", "--package", part.package, "--json", "in.json", *arguments],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make BOARD=... flash`: what is run, and what is said when it cannot be. Programmers, sysfs and device nodes are made up."""
+"""`make BOARD=... flash`: what is run, and its error messages. Programmers, sysfs and device nodes
+are simulated."""
 
 import os
 import shlex

@@ -16,7 +16,7 @@ CORE, EXAMPLES = "litepulse:litepulse:litepulse", "litepulse:litepulse:examples"
 
 
 def fusesoc(folder, target, core, tree=ROOT, passes=True):
-    """What FuseSoC said, called in `folder` as docs/verilog.md says; it must end as expected."""
+    """Output of FuseSoC, called in `folder` as docs/verilog.md says; it must end as expected."""
     command = [str(Path(sys.executable).parent / "fusesoc"), "--cores-root", str(tree), "run", "--target", target, core]
     environment = {**tool_environment(), "XDG_CONFIG_HOME": str(folder / "config"), "XDG_DATA_HOME": str(folder / "data")}
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)

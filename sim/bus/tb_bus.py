@@ -74,7 +74,7 @@ class AxiLite:
     async def write(self, address, value, sel=0b1111):
         if sel == 0b1111:
             answer = await self.master.write(address, value.to_bytes(4, "little"))
-        else:  # only what lies side by side can be asked of this master
+        else:  # this master can only request words that lie side by side
             first = (sel & -sel).bit_length() - 1
             count = sel.bit_length() - first
             assert sel == ((1 << count) - 1) << first
@@ -228,7 +228,7 @@ async def settings(dut):
 
 @cocotb.test()
 async def what_happened(dut):
-    """The counters and levels are those of what was asked for."""
+    """The counters and levels are those of the requests."""
     bus = await start(dut)
     assert await configure(bus, train_count=7, resp_delay=1 << 24, event_mask=1, echo=0xFFFF, line=1 << 3) == (3, 2)
     assert await csr(bus, "configs") == {"applied": 3, "refused": 2}
@@ -346,7 +346,8 @@ async def interrupts(dut):
 
 @cocotb.test()
 async def to_the_tick(dut):
-    """A launch that was asked for over the bus starts at its tick: the pin says so, and so does the record."""
+    """A launch that was requested over the bus starts at its tick: the pin shows that, and so does
+    the record."""
     bus = await start(dut)
     await configure(bus, **PROFILE, event_mask=1)
     fell = []
@@ -368,7 +369,7 @@ async def to_the_tick(dut):
     watch.cancel()
     assert [words[n] | words[n + 1] << 32 for n in (0, 4)] == [at, at + 1234]
     assert len(fell) == 2 and fell[1] - fell[0] == 1234 * TICK_PS
-    assert before < fell[0] - (at - tick) * TICK_PS < after + TICK_PS, "the time that the bus tells is not that of the pins"
+    assert before < fell[0] - (at - tick) * TICK_PS < after + TICK_PS, "the time over the bus is not that of the pins"
 
 
 @cocotb.test()

@@ -27,7 +27,8 @@ def cycle():
 
 @cocotb.test()
 async def the_first_pulse(dut):
-    """In its cycle and as long as asked for, as if all memories had been readable from the beginning."""
+    """In its cycle and as long as requested, as if all memories had been readable from the
+    beginning."""
     await start(dut)
     assert await First(RisingEdge(dut.pulse), ClockCycles(dut.clk, RESET_CYCLES + 1000)) is not None
     await ReadOnly()

@@ -162,7 +162,7 @@ class Pin:
 
 
 class Falls(Pin):
-    """Changes of an input that somebody else drives."""
+    """Changes of an input that another device drives."""
 
     def __init__(self, bench, handle):
         super().__init__(handle)
@@ -209,7 +209,7 @@ class Bench:
         """A bench with running clocks, a core out of reset, known tick 0."""
         self = cls(dut, clocks)
         half, delay = CLOCKS[clocks]
-        # The clocks of an earlier test come to rest, so that the phase is the one asked for.
+        # The clocks of an earlier test come to rest, so that the phase is the one requested.
         dut.run.value = 0
         await Timer(100_000, "step")
         dut.pulse_rst.value, dut.sys_rst.value = 1, 1
@@ -533,7 +533,8 @@ class Bench:
 
         async def loop():
             while self.draining:
-                # Not until none is left: on a slow bus bytes may come as fast as they are read, and events would wait for ever.
+                # Not until none is left: on a slow bus bytes may come as fast as they are read, and
+                # events would wait forever.
                 if count := int(self.dut.ev_ready.value):
                     await self.drain(count)
                 if count := int(self.dut.rx_ready.value):
@@ -556,7 +557,7 @@ class Bench:
         return [r for r in self.events if r.kind == kind and (source is None or r.source == source)]
 
     def check_sequence(self, first=0):
-        """Every number there once, gaps told by OVERFLOW; returns the next one."""
+        """Every number occurs once, OVERFLOW reports gaps; returns the next one."""
         expected = first
         for record in self.events:
             assert record.seq == expected & 0xFFFF, f"{record} where {expected & 0xFFFF} should be"
@@ -584,7 +585,8 @@ class Bench:
         """EDGE records are exactly `expected`, less what an OVERFLOW of this row accounts for."""
         lost = sum(r.data for r in self.select(4))
         seen = [(r.tick, r.flags, r.data) for r in self.select(2)]
-        assert len(seen) + lost == len(expected), f"{len(seen)} seen, {lost} told lost, {len(expected)} expected"
+        text = f"{len(seen)} seen, {lost} reported lost, {len(expected)} expected"
+        assert len(seen) + lost == len(expected), text
         for group in (0, 0x80):
             row, wanted = ([r for r in records if r[1] == group] for records in (seen, expected))
             if not lost:
@@ -657,7 +659,8 @@ class Bench:
             handle.value = level
 
     def transceiver(self, ticks):
-        """Lets rx show what tx does so many ticks later than a wire would. Returns the task, to be cancelled."""
+        """Lets rx show what tx does `ticks` later than a wire would. Returns the task, to be
+        cancelled."""
 
         async def show(level):
             await Timer(ticks * TICK + TICK // 2, "step")
@@ -695,7 +698,7 @@ def figure(promise, what, stimuli):
     error = max(_measured, default=None)
     _measured.clear()
     if os.environ.get("LITEPULSE_HDL"):
-        return  # figures of a deliberately broken core are nobody's
+        return  # figures of a deliberately broken core are discarded
     # Netlists and boards' pins have a file of their own.
     kind = f"-{NETLIST or PHY}" if NETLIST or PHY not in ("generic", "model") else ""
     path = Path(os.environ["LITEPULSE_FIGURES"])

@@ -2,7 +2,7 @@
 // What the modules of the core take for granted of each other (sim/formal/litepulse_*_environment.sv), checked in a simulation: with
 // LITEPULSE_CHECK, and on Verilator, as Icarus knows no bind.
 bind litepulse_arbiter litepulse_arbiter_environment #(.S(S)) environment (.*);
-bind litepulse_best_effort litepulse_best_effort_environment #(.S(S)) environment (.told(), .age(), .unread(), .*);
+bind litepulse_best_effort litepulse_best_effort_environment #(.S(S)) environment (.changed(), .age(), .unread(), .*);
 bind litepulse_capture litepulse_capture_environment environment (.*);
 bind litepulse_config litepulse_config_environment #(.S(S)) environment (.*);
 bind litepulse_echo litepulse_echo_environment #(.LAG(LAG)) environment (.changed_was(), .*);

@@ -64,7 +64,7 @@ class LinBench:
         await self.bench.until(int(master.time))
 
     async def answered(self, length):
-        """Waits as long as an answer of so many bytes of data takes, and then some bits."""
+        """Waits as long as an answer of `length` bytes of data takes, and then some bits."""
         bits = (length + 1) * (10 * self.profile.period + self.space) + 4 * self.profile.period
         await self.bench.cycles(int(bits) // S + 40)
 

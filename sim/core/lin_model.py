@@ -73,7 +73,7 @@ class Master:
         self.changes = []
 
     def level(self, level, bits):
-        """A level for so many bit times."""
+        """A level for `bits` bit times."""
         shake = Fraction(self.jitter.randrange(-100, 101), 100) * self.bit / 25 if self.jitter else 0
         tick = -floor(-(self.time + shake))
         if self.changes and tick <= self.changes[-1][0]:
@@ -109,7 +109,7 @@ def random_entry(rng, length=None, **options):
 def random_header(rng, begin, bit, space, identifiers):
     """A Master with a header, maybe a faulty one and maybe something that comes into the answer.
 
-    `bit` and `space` are those of the slave, in ticks; `identifiers` those that are asked for most.
+    `bit` and `space` are those of the slave, in ticks; `identifiers` those that are requested most.
     """
     identifier = rng.choice(identifiers) if rng.random() < 0.6 else rng.randrange(64)
     off = Fraction(rng.choice((0, 0, 0, 1, -1, 2, -2, 2, -2, 14, -14, 8, -9)), 100)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A LIN bus with the core alone (S = 1, one clock for both of its sides, a PHY of two flip-flops): plays what it is told, prints what came.
+// A LIN bus with the core alone (S = 1, one clock for both of its sides, a PHY of two flip-flops):
+// plays a script, prints what came.
 //
 //   lin-traffic FILE        lines of FILE, ordered by tick within each kind; all ticks are those of the core's time base:
 //     level TICK LEVEL          the master's output; the sample of TICK is the first that shows it. The bus is low where one of both is
@@ -22,7 +23,7 @@
 namespace {
 
 constexpr int ACCESS_LIMIT = 2000;      // cycles for an access or an answer: more means that the core hangs
-constexpr int64_t CALIBRATED_AT = 2000; // tick of the pulse that tells at which cycle the pin shows tick 0
+constexpr int64_t CALIBRATED_AT = 2000; // tick of the pulse that relates ticks to cycles
 
 struct Level {
     int64_t tick;

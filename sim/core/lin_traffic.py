@@ -34,12 +34,12 @@ class Counts(NamedTuple):
 
 
 def program(entries=64):
-    """The program of lin_traffic.cpp, to be built, for a core with so many entries."""
+    """The program of lin_traffic.cpp, to be built, for a core with `entries` entries."""
     return core_alone.program("lin-traffic", "the core alone on a LIN bus", SIM / "core" / "lin_traffic.cpp", f"LIN_ENTRIES={entries}")
 
 
 @dataclass
-class Told:
+class Printed:
     """What lin_traffic.cpp printed, a list of its lines' numbers for each kind."""
 
     wrote: list = field(default_factory=list)
@@ -103,35 +103,36 @@ class Batch:
         self.tick = int(master.time) + int((rng.choice((2, 8)) + 1) * (10 * BIT + self.space) + 4 * BIT) + 40
 
     def run(self, path, file):
-        """Plays them by the program at `path`, the script in `file`; Told."""
+        """Plays them by the program at `path`, the script in `file`; Printed."""
         self.tick += int(9 * (10 * BIT + self.space)) + 500
         file.write_text("\n".join([*self.script, f"end {self.tick}", ""]))
         done = subprocess.run([path, file], capture_output=True, text=True, check=False)
         assert not done.returncode, done.stderr
-        return Told.of(done.stdout)
+        return Printed.of(done.stdout)
 
-    def judge(self, told):
+    def judge(self, printed):
         """All that was launched, missed and received is what the model says, and so is each edge of the line; the answers launched."""
         slave = Slave(BIT, self.space, CONSTANTS["OVERTAKEN_CYCLES"], 1)
-        assert len(told.wrote) == len(self.entries)
-        for (tick,), (identifier, entry) in zip(told.wrote, self.entries, strict=True):
+        assert len(printed.wrote) == len(self.entries)
+        for (tick,), (identifier, entry) in zip(printed.wrote, self.entries, strict=True):
             slave.write(tick, identifier, entry)
-        bus = normal([(ALWAYS, 1), *told.bus])
+        bus = normal([(ALWAYS, 1), *printed.bus])
         received = receive(bus, PROFILE, 1)
         expected = slave.answers(received, bus)
         launched = [e for e in expected if not e.busy]
-        events = [(kind, source, tick, data & 0xFF, flags) for tick, kind, source, flags, data in told.event]
+        events = [(kind, source, tick, data & 0xFF, flags) for tick, kind, source, flags, data in printed.event]
         same_list("launched", [e[2:] for e in events if e[:2] == (TX, RESPONDER)], [(e.tick, e.data, 0) for e in launched])
         same_list("missed", [e[2:] for e in events if e[0] == MISSED], [(e.tick, e.data, BUSY) for e in expected if e.busy])
         assert len(events) == len(expected), "a record of something else"
         wave = line_wave([Grant(e.tick, Launch(FRAME, PROFILE, e.data), RESPONDER, n) for n, e in enumerate(launched)])
-        same_list("the line's edges", normal([(ALWAYS, 1), *told.line]), wave)
-        same_list("received", told.byte, [(r.tick, r.data, r.is_break, r.framing_error) for r in received])
+        same_list("the line's edges", normal([(ALWAYS, 1), *printed.line]), wave)
+        same_list("received", printed.byte, [(r.tick, r.data, r.is_break, r.framing_error) for r in received])
         return len({e.header for e in launched})
 
 
 def run(seed, headers, entries=64, path=None):
-    """Plays so many random headers in batches, by the program at `path` or else the one for the core as it is; Counts."""
+    """Plays `headers` random headers in batches, by the program at `path` or else the one for the
+    core as it is; Counts."""
     path, file, answers = path or program(entries).build(), run_folder("lin_traffic", str(seed)) / "script", 0
     for number, first in enumerate(range(0, headers, BATCH)):
         batch = Batch(f"{seed} {number}", entries)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The core between two clocks and a PHY, with wires at its pins that a test can bend. Latency: none of its own.
-// The clocks are made here, not by the test, because a long quiet stretch then costs no call-back.
+// The core between two clocks and a PHY, with wires at its pins whose sources a test sets.
+// Latency: none of its own. The clocks are made here, not by the test, because a long quiet stretch
+// then costs no call-back.
 //   PHY          "": one without primitives (generic at S = 1, else model); else that of a board, within litepulse_pins
 //   WRAP_BIT     if not 0: the tick count starts WRAP_CYCLES cycles before it reaches 2**WRAP_BIT (only with PHY "")
 // The other parameters are those of litepulse. With LITEPULSE_NETLIST defined litepulse_pins is a netlist: it has no parameters any more.

@@ -76,7 +76,7 @@ class Steps:
         return self.steps[bisect_right(self.steps, cycle, key=lambda step: step[0]) - 1][1]
 
     def later(self, cycles):
-        """The same, so many cycles later."""
+        """The same, `cycles` later."""
         other = Steps(self.steps[0][1])
         other.steps += [(cycle + cycles, value) for cycle, value in self.steps[1:]]
         return other
@@ -245,7 +245,8 @@ def busy_spans(grants):
 
 
 def arbitrate(candidates, facts=()):
-    """Who gets the line. `candidates`: timed launches as Grants; `facts`: Grants known to have started (best effort).
+    """Which launches get the line. `candidates`: timed launches as Grants; `facts`: Grants known to
+    have started (best effort).
 
     Returns (granted, refused busy), facts included. A fact that collides with what was granted before it is an error: a
     best-effort frame may only start on a free line.
@@ -363,8 +364,9 @@ class Train:
 
 
 def accepted(wave, parts):
-    """[(tick, level, part)]: edges behind the glitch filter, each with the first sample of its level: it counts if so many samples show it.
-    `parts`: [(begin, end, length)], the samples of [begin, end) count by one length, and not together with those of another part."""
+    """[(tick, level, part)]: edges behind the glitch filter, each with the first sample of its
+    level: it counts if `length` samples show it. `parts`: [(begin, end, length)], the samples of
+    [begin, end) count by one length, and not together with those of another part."""
     wave, level, out = normal(wave), wave[0][1], []
     for number, (begin, end, length) in enumerate(parts):
         places = [begin, *(t for t, _ in wave[1:] if begin < t < end), end]
@@ -392,8 +394,8 @@ class Filters:
     def __init__(self, samples, mask=0, length=1):
         self.samples = samples
         self.words = Steps((mask, length))
-        # With several samples per cycle a channel that begins anew at T pays no heed to the three cycles before, and of the groups as
-        # they are from T on is what is shown from two cycles before.
+        # With several samples per cycle a channel that begins again at T ignores the three cycles
+        # before, and of the groups as they are from T on is what is shown from two cycles before.
         self.blind, self.early = (0, 0) if samples == 1 else (3, 2)
 
     def set(self, begin, mask, length):
@@ -523,7 +525,7 @@ class Received(NamedTuple):
 
     @property
     def key(self):
-        """All that a record tells."""
+        """All that a record reports."""
         return self[:7]
 
 

@@ -238,7 +238,7 @@ async def test_promise2_hold_and_break(dut):
     alone = bench.now - asked
     await bench.send([0x64])
     await bench.until(tick + 400 * S)
-    # a byte that waits behind the break, maybe for ever, does not keep settings waiting
+    # a byte that waits behind the break, perhaps forever, does not keep settings waiting
     asked = bench.now
     assert await bench.profile(3, bench.profiles[1])
     assert bench.now - asked <= alone + 100 * S

@@ -70,7 +70,8 @@ async def edges_against_model(bench, waves, rise, fall, mask=0, length=1):
     await bench.cycles(120)
     await bench.drain_stop()
     expected = capture(waves, S, rise, fall, Filters(S, mask, length))
-    # Edges that come faster than a record per cycle may be lost, but only a few here, and told.
+    # Edges that come faster than a record per cycle may be lost, but only a few here, and the loss
+    # is reported.
     assert bench.check_edges(expected) <= max(8, len(expected) // 8)
     return sum(bin(data & 0xFFFF).count("1") for _, _, data in expected)
 
@@ -84,7 +85,7 @@ async def test_promise5_edges_unfiltered(dut):
     for rise, fall in ((ALL, ALL), (0b10101 & ALL, 0b01110 & ALL), (ALL, 0), (0, ALL)):
         waves = random_waves(bench.random, bench.now + 600 * S, 15000 if FULL else 5000 if FAST else 2500, 900 * S)
         total += await edges_against_model(bench, waves, rise, fall)
-        # Back to the levels of the start; nobody listens.
+        # Back to the levels of the start, with no edges recorded.
         await bench.config("capture_edges")
         bench.idle_inputs()
         await bench.cycles(60)

@@ -271,7 +271,8 @@ async def test_promise1_order_and_invalid(dut):
 
 @cocotb.test()
 async def test_promise1_flush_of_a_full_queue(dut):
-    """Launches until one is refused for want of room; a flush takes back all of them, tells how many, and nothing of them goes out."""
+    """Launches until one is refused for want of room. A flush takes back all of them and reports
+    their number; none of them is sent."""
     bench = await Bench.start(dut, "2:1")
     await bench.record()
     assert await bench.profile(1, Profile(Fraction(6 * S)))

@@ -132,7 +132,8 @@ async def test_promise1_lin_rates(dut):
 
 @cocotb.test()
 async def test_promise1_lin_collisions(dut):
-    """Somebody else pulls the bus low within our answer, at any bit: it ends with the byte that came back wrong. A break restarts."""
+    """Another device pulls the bus low within our answer, at any bit: it ends with the byte that
+    came back wrong. A break restarts."""
     lin = await LinBench.start(dut)
     rng = lin.bench.random
     assert await lin.write(0x2A, Entry(bytes([0xFF, 0x55, 0xF0])))
@@ -161,8 +162,9 @@ async def test_promise1_lin_collisions(dut):
 
 @cocotb.test()
 async def test_promise1_lin_overtaken(dut):
-    """A byte of somebody else between the end of a byte and T, at every distance: if the centre of its start bit lies OVERTAKEN_CYCLES
-    before T or more nothing is launched, and an event reports that; behind that the answer goes out at T."""
+    """Another device's byte between the end of a byte and T, at every distance: if the centre of
+    its start bit lies OVERTAKEN_CYCLES before T or more nothing is launched, and an event reports
+    that; behind that the answer goes out at T."""
     lin = await LinBench.start(dut, "1:1", space=int(2 * BIT))
     assert await lin.write(0x15, Entry(bytes([0xFF])))
     limit = CONSTANTS["OVERTAKEN_CYCLES"] + int(BIT / 2 / S)

@@ -114,7 +114,7 @@ async def test_promise1_driver_enable_refused_and_flushed(dut):
 
 
 async def quiet_after_reset(bench, dut):
-    """Nothing moves, nothing is recorded, nothing is armed, everything has to be set anew."""
+    """Nothing moves, nothing is recorded, nothing is armed, everything has to be set again."""
     since = bench.now
     await bench.cycles(1500)
     for name, rest in (("tx", 1), ("de", 0)):
@@ -297,7 +297,8 @@ class Disturbance:
             elif shape == 4:
                 await bench.write(regmap.REGIONS["LAUNCH"][0] + 4 * rng.randrange(3), rng.getrandbits(32))
             elif shape == 5:
-                # Settings of records, and words that wait for a commit nobody gives. Not `filter`: triggers pass through it.
+                # Settings of records, and words that wait for a commit that never comes. Not
+                # `filter`: triggers pass through it.
                 name = rng.choice(("train_start_lo", "train_count", "profile3_format", "capture_edges", "event_mask"))
                 await bench.config(name, rng.getrandbits(30), wait=False)
             elif shape == 6:

@@ -288,7 +288,7 @@ class Scene:
         while bench.now < self.end:
             await bench.cycles(rng.choice((rng.randrange(1, 60), rng.randrange(1, 1500))))
             await rng.choice(changes)()
-        # Bytes drain, and nothing answers itself for ever.
+        # Bytes drain, and nothing answers itself forever.
         self.named, self.xoff = None, 0
         await self.write_line(self.loop.steps[-1][1], self.receiving.steps[-1][1])
         await self.set_responder(ON_EDGE, 0)
@@ -327,8 +327,8 @@ class Scene:
         return self.profiles[0].idle if self.named is None else self.named
 
     def rest_changes(self, answered, later):
-        """The level at rest was written, or profile 0: the line shows it so many cycles behind the answer. A byte is held back while its
-        start bit has no edge, too."""
+        """The level at rest was written, or profile 0: the line shows it `later` cycles behind the
+        answer. A byte is held back while its start bit has no edge, too."""
         if self.rests.steps[-1][1] != self.rest_level():
             self.rests.set(answered + later, self.rest_level())
         held = int(self.xoff or self.rest_level() != self.profiles[0].idle)
@@ -590,11 +590,11 @@ class Scene:
         sent = iter(tty)
         upcoming = next(sent, None)
         length = max(Launch(FRAME, profile, 0).length for _, profile in self.formats[0].steps)
-        # A byte's length is counted anew.
+        # A byte's length is counted again.
         prepared += [(cycle * S, (cycle + 40) * S) for cycle, _ in self.formats[0].steps[1:]]
         # Nothing is promised while bytes are held back.
         prepared += [(begin * S, (end + OUTPUT + 40) * S) for begin, end, held in self.held.spans() if held]
-        # A byte's lead is counted anew, too; and the stop of a train holds bytes back.
+        # A byte's lead is counted again, too; and the stop of a train holds bytes back.
         prepared += [(cycle * S, (cycle + 40) * S + self.longest_lead) for cycle, _ in self.leads.steps[1:]]
         for a, b in gaps(granted, self.end):
             if a <= stop[0].tick <= b:

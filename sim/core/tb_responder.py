@@ -258,7 +258,8 @@ async def test_promise1_responder_on_break(dut):
 
 @cocotb.test()
 async def test_promise1_responder_refuses_what_does_not_fit(dut):
-    """A delay or holdoff of 25 bits, and arming what cannot be launched, are refused and told; what was set before answers all the same."""
+    """A delay or holdoff of 25 bits, and arming what cannot be launched, are refused and reported;
+    the earlier settings still answer."""
     bench, pulse = await start_bench(dut)
     delay, unset = FASTEST + 5, Profile(Fraction(5 * S))
     await bench.responder(pulse, delay, holdoff=3 * S, trigger=1, channel=CHANNEL, rise=1, rearm=1)
@@ -320,7 +321,7 @@ async def test_promise1_responder_own_transmission(dut):
     await bench.play("rx_drive", [(edge, 0), (edge + 50 * S, 1)])
     await bench.cycles(200)
     await bench.drain()
-    assert [r.tick for r in bench.select(1, 2)] == [edge + FASTEST + 5], "somebody else's edge counts"
+    assert [r.tick for r in bench.select(1, 2)] == [edge + FASTEST + 5], "the partner's edge counts"
 
 
 @cocotb.test()
@@ -359,7 +360,7 @@ async def test_promise1_responder_ignores_another_rest_level(dut):
             dut.rx_drive.value = 1
             await bench.cycles(200)
             await bench.config("resp_arm", arm=0)
-    # Somebody else's edge counts as before.
+    # Another device's edge counts as before.
     await bench.config("line", loopback=0)
     await bench.filter(0, 1)
     await bench.cycles(2200)  # our own is still in view when the filter is written
@@ -449,7 +450,8 @@ async def test_promise1_responder_own_echo_at_the_end_of_the_tail(dut):
 
 @cocotb.test()
 async def test_promise1_responder_own_edges_at_every_cycle(dut):
-    """Somebody's edge around our own pulse, at every cycle and sample of both ends of the window."""
+    """Another device's edge around our own pulse, at every cycle and sample of both ends of the
+    window."""
     total = 0
     for tail, length in ((0, 0), (5 * S, 0), (ECHO_TAIL * S, 2 * S + 1), (20 * S, 63)):
         bench, pulse, cycles, held = await start_with_echo(dut, tail, length)
@@ -473,7 +475,8 @@ async def test_promise1_responder_own_edges_at_every_cycle(dut):
 
 @cocotb.test()
 async def test_promise5_own_bytes_at_both_ends(dut):
-    """OWN of somebody's byte: from the cycle in which our launch is the last one too early to the first one too late."""
+    """OWN of another device's byte: from the cycle in which our launch is the last one too early to
+    the first one too late."""
     total = 0
     profile = Profile(Fraction(6 * S * 256 + 77, 256) + (66 if S < 8 else 0), 8, "even")
     for tail, length in ((0, 0), (ECHO_TAIL * S, 0), (ECHO_TAIL * S, 63), (100 * S - 1, 2 * S + 1)):
@@ -508,7 +511,7 @@ async def test_promise5_own_bytes_at_both_ends(dut):
 
 @cocotb.test()
 async def test_promise1_responder_own_breaks_at_both_ends(dut):
-    """Somebody's break with our own pulse before it or about its end, to the cycle."""
+    """Another device's break with our own pulse before it or about its end, to the cycle."""
     total, length = 0, 11 * 9 * S + 3
     for tail, filter_length in ((0, 0), (ECHO_TAIL * S, 2 * S + 1)):
         bench, pulse, cycles, held = await start_with_echo(dut, tail, filter_length)
@@ -650,7 +653,8 @@ async def test_promise1_responder_missed_busy(dut):
 
 @cocotb.test()
 async def test_promise7_no_such_word(dut):
-    """A word that does not exist is refused and told of, and what is armed stays armed, whatever its index lies near to."""
+    """A word that does not exist is refused and reported, and an armed responder stays armed,
+    whatever index the word is near to."""
     bench, pulse = await start_bench(dut)
     strange = sorted(set(range(64)) - {register.index for register in regmap.CONFIG})
     await bench.responder(pulse, FASTEST, trigger=1, channel=0, rise=1, rearm=1)
@@ -663,7 +667,7 @@ async def test_promise7_no_such_word(dut):
         grants.append(Grant(edge + FASTEST, pulse, 2, len(grants)))
         await bench.drain()
     assert len(strange) > 20 and [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants]
-    # words of the train are answered by the train, which tells of none
+    # words of the train are answered by the train, which reports none
     told = [index for index in strange if not 16 <= index < 32]
     assert [(r.source, r.data) for r in bench.select(REFUSED)] == [(6, index) for index in told]
     bench.check_line(grants)
@@ -672,7 +676,8 @@ async def test_promise7_no_such_word(dut):
 
 @cocotb.test()
 async def test_promise1_same_tick_priority(dut):
-    """Responder, queue and train at the same tick, in every combination and at every sample: losers are told, in this order."""
+    """Responder, queue and train at the same tick, in every combination and at every sample: the
+    losers are reported, in this order."""
     bench, pulse = await start_bench(dut, "1:1")
     rng, granted, total = bench.random, [], 0
     shots = {source: Launch(PULSE, bench.profiles[1], width=5 + source, index=1) for source in (0, 1, 2)}

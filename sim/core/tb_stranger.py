@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A UART somebody else wrote (cocotbext-uart) on the other end of the wire, in both directions."""
+"""An independent UART (cocotbext-uart) on the other end of the wire, in both directions."""
 
 import logging
 from fractions import Fraction

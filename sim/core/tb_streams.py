@@ -24,7 +24,7 @@ async def start_bench(dut, clocks="unrelated"):
 
 
 async def toggle(bench, count, fifo=None, spacing=8):
-    """Edges on channel 0, `spacing` cycles apart, each told to the model."""
+    """Edges on channel 0, `spacing` cycles apart, each passed to the model."""
     tick, changes = bench.now + 4 * S, []
     for _ in range(count):
         bench.toggled = 1 - getattr(bench, "toggled", 0)
@@ -59,7 +59,8 @@ def check_fifo(bench, fifo):
 
 @cocotb.test()
 async def test_promise6_overflow_exact(dut):
-    """A flood of edges: 240 stored, the rest counted; launches still find room; the gap is told with tick and count."""
+    """A flood of edges: 240 stored, the rest counted; launches still find room; the gap is reported
+    with tick and count."""
     bench, pulse = await start_bench(dut)
     fifo = EventFifo(DEPTH, regmap.EVENT_RESERVE)
     await toggle(bench, DEPTH - 20, fifo)
@@ -67,12 +68,13 @@ async def test_promise6_overflow_exact(dut):
     assert fifo.lost == 53
     head = await bench.header("EVENTS")
     assert head["ready"] == DEPTH - regmap.EVENT_RESERVE and head["lost"] == 53, head
-    await launches(bench, pulse, 3, fifo, 100)  # the first of them tells the gap
+    await launches(bench, pulse, 3, fifo, 100)  # the first of them reports the gap
     await toggle(bench, 11, fifo)  # a second gap
     await launches(bench, pulse, 15, fifo, 200)  # until nothing fits, and one that is lost
     head = await bench.header("EVENTS")
     assert head["ready"] == DEPTH and head["lost"] == fifo.lost > 0, (head, fifo.lost)
-    # Slots come back one by one: the last gap is told by itself as soon as more than the reserve is free.
+    # Slots come back one by one: the last gap is reported by itself as soon as more than the
+    # reserve is free.
     for count in (1, 15, 1, 3):
         await bench.drain(count)
         fifo.free(count)
@@ -84,12 +86,13 @@ async def test_promise6_overflow_exact(dut):
     await bench.drain()
     check_fifo(bench, fifo)
     bench.check_sequence()
-    figure(6, "events lost and told", sum(r.data for r in bench.select(OVERFLOW)))
+    figure(6, "events lost and reported", sum(r.data for r in bench.select(OVERFLOW)))
 
 
 @cocotb.test()
 async def test_promise6_floating_input_hides_nothing(dut):
-    """An input that never stops toggling, nobody reading: every launch and every refusal is still recorded."""
+    """An input toggles all the time and nothing reads: every launch and every refusal is still
+    recorded."""
     bench, pulse = await start_bench(dut, "2:1")
     running = True
 
@@ -122,7 +125,8 @@ async def test_promise6_floating_input_hides_nothing(dut):
 
 @cocotb.test()
 async def test_promise6_sequence_under_slow_reader(dut):
-    """A reader that comes too seldom for a while: gaps are whole, ticks ascend, every stored edge is a true one."""
+    """A reader that reads too rarely for a while: gaps are whole, ticks ascend, every stored edge
+    is a true one."""
     bench, _ = await start_bench(dut, "unrelated fast")
     tick, wave, level = bench.now + 400 * S, [], 0
     for _ in range(1500 if FAST else 600):
@@ -190,7 +194,7 @@ async def test_promise6_receive_overflow_pairs(dut):
     assert bench.bytes.index(first) == RX_FULL and bench.bytes.index(second) == RX_FULL + 1
     assert first.count == 0 and first.tick == start + RX_FULL * period + 1
     assert second.count == 1 and second.word0 == lost
-    figure(6, "bytes lost and told", RX_FULL + lost + 1)
+    figure(6, "bytes lost and reported", RX_FULL + lost + 1)
 
 
 @cocotb.test()

@@ -375,7 +375,7 @@ async def test_promise4_adjust_refused(dut):
     train.adjust(Adjust(40, PERIOD, 0, 1, 2))
     await bench.until(train.tick(40) + 60 * S)
     await bench.train_words(PERIOD, 0, 1)
-    await bench.train_adjust(60, 1)  # a pulse that never comes: told when the train ends
+    await bench.train_adjust(60, 1)  # a pulse that never comes: reported when the train ends
     bench.drain_start()
     await bench.until(train.tick(60) + 100 * S)
     await bench.drain_stop()

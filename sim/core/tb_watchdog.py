@@ -151,7 +151,8 @@ async def test_watchdog_hears_the_host(dut):
         "SESSION": lambda: watch.session(2),
     }
     for what, talk in tries.items():
-        for early in (-1, 0, 1, 2):  # so much earlier than the cycle before the one that is too late
+        # this much earlier than the cycle before the one that is too late
+        for early in (-1, 0, 1, 2):
             await watch.session(2)
             last = watch.talked + 2 * UNIT + 1
             # a master changes its signals at the next falling edge, which is in the next cycle
@@ -227,7 +228,7 @@ async def test_watchdog_beside_accesses(dut):
 
 
 async def until_fired(watch, bench, cycles=0):
-    """So many cycles of `sys` behind that in which it fires: from there on SESSION reads 0."""
+    """`cycles` of `sys` behind that in which it fires: from there on SESSION reads 0."""
     while not watch.fired:
         await bench.sys_cycles(1)
     for _ in range(cycles):

@@ -30,19 +30,19 @@ def test_a_wrong_answer_is_noticed():
     batch.set_up()
     for _ in range(20):
         batch.header()
-    told = batch.run(lin_traffic.program().build(), run_folder("control") / "script")
-    assert batch.judge(told)
+    printed = batch.run(lin_traffic.program().build(), run_folder("control") / "script")
+    assert batch.judge(printed)
     entries, space = batch.entries, batch.space
-    for wrong in range(1, len(told.line)):  # the first one is how the line begins
-        tick, level = told.line[wrong]
-        told.line[wrong] = (tick + 1, level)
+    for wrong in range(1, len(printed.line)):  # the first one is how the line begins
+        tick, level = printed.line[wrong]
+        printed.line[wrong] = (tick + 1, level)
         with pytest.raises(AssertionError, match="edges|launched|received"):
-            batch.judge(told)
-        told.line[wrong] = (tick, level)
+            batch.judge(printed)
+        printed.line[wrong] = (tick, level)
     batch.space = space + 1
     with pytest.raises(AssertionError, match="launched"):
-        batch.judge(told)
+        batch.judge(printed)
     batch.space = space
     batch.entries = [(identifier, Entry(entry.data, not entry.enhanced)) for identifier, entry in entries]
     with pytest.raises(AssertionError, match="launched"):
-        batch.judge(told)
+        batch.judge(printed)

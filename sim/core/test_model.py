@@ -195,7 +195,7 @@ def test_event_fifo():
     for tick in range(6):
         fifo.happen(tick, True, "edge")  # 20, 19, 18, 17 slots free: four fit, two do not
     assert len(fifo.stored) == 4 and fifo.lost == 2
-    fifo.happen(6, False, "tx")  # tells the gap first
+    fifo.happen(6, False, "tx")  # reports the gap first
     assert fifo.stored[4:] == [("overflow", 4, 4, 2), ("event", 6, 6, "tx")]
     for tick in range(7, 22):
         fifo.happen(tick, False, "tx")

@@ -26,7 +26,7 @@ from sim.guest.cable_programs import program
 from sim.guest.driver_tree import driver_copy
 from sim.guest.rate_register import RateRegister
 
-# Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
+# Cycles that a board goes on after each command: it does not keep the machine busy while idle.
 LOCKSTEP = 20_000
 
 
@@ -48,7 +48,7 @@ def modules(*mistakes, **kernel):
 
 @dataclass(frozen=True)
 class Damage:
-    """How often a byte suffers on its way, in both directions; drawn from `seed`."""
+    """How often a byte is damaged on its way, in both directions; drawn from `seed`."""
 
     lose: float = 0
     double: float = 0
@@ -120,8 +120,8 @@ class Damager(Between):
 class EachPlace(Between):
     """Damages one byte of each `EVERY`-th exchange: each of the first `PLACES` of the question, then of the answer, and so on.
 
-    The byte is lost, doubled, or one of its bits is turned. `damaged` : {(to the board, place): what was done}; `packed` : so many of the
-    exchanges had a packed answer.
+    The byte is lost, doubled, or one of its bits is turned. `damaged` : {(to the board, place):
+    what was done}; `packed` : number of exchanges with a packed answer.
     """
 
     EVERY, PLACES = 4, 30
@@ -152,7 +152,7 @@ class EachPlace(Between):
 
 
 class Plain(Between):
-    """Makes of the board's bridge one that knows no frames: of them it gets what is in them, and nothing tells it that there was more."""
+    """Makes the board's bridge one without frames: it gets their contents only."""
 
     def carry(self, data, to_board):
         # The head and checksum of a frame are no commands, and so ignored.
@@ -166,7 +166,7 @@ class Through(Between):
         return data
 
     def say(self, data):
-        """Sends something to the guest that it did not ask for."""
+        """Sends something to the guest without a request."""
         self.ends[0].sendall(data)
 
 
@@ -184,13 +184,14 @@ class Rated(Between):
 
 
 class OtherRegister(RateRegister):
-    """That of a bridge which begins at another rate than 115200 baud."""
+    """The register of a bridge that begins at another rate than 115200 baud."""
 
     BASE = 57_600
 
 
 class OtherBridge(Rated):
-    """What lies where the register would be reads as if it were there, but not as at 115200 baud. `watcher` judges the host."""
+    """The address of the register reads as if it were there, but not as at 115200 baud. `watcher`
+    judges the host."""
 
     REGISTER = OtherRegister
 
@@ -219,7 +220,8 @@ REPORTS_RATE = (
 
 
 class Raised(Between):
-    """A bridge whose rate can be raised, and a port that has one, too: what is sent at another rate than the bridge's does not arrive."""
+    """A bridge and a port whose rates can be raised: bytes at another rate than the bridge's do not
+    arrive."""
 
     NOTE = b"\xf0rate"  # of REPORTS_RATE; no frame begins so
 
@@ -244,7 +246,8 @@ class Raised(Between):
 
 
 class Watched(Raised):
-    """Judges what the host does by the rules of the bridge, from where the host is. The first answer to a pledge is lost.
+    """Judges what the host does by the rules of the bridge, at the host's end. The first answer to
+    a pledge is lost.
 
     `on_records` : called once, before the host gets an answer with records that it has to free.
     `limits` : of SESSION, each time that it became another one.
@@ -276,7 +279,8 @@ EVENTS = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]  # where the header of the
 
 
 class LateOnce(Watched):
-    """The answer to a request that frees records, and that is alone under way, is lost; `on_free` is called, once, before that."""
+    """Loses, once, the answer to a request that frees records and is under way alone; calls
+    `on_free` before that."""
 
     def __init__(self, near, far):
         self.on_free, self.losing = None, False
@@ -309,7 +313,8 @@ FRAMES = regs.BRIDGE_BASE + 4  # version of the bridge's frames
 
 
 class Ahead(Between):
-    """Knows questions and answers, also if several are under way at once: so many were `most`. The bridge carries out what it hears."""
+    """Knows requests and answers, also if several are under way at once, `most` of them. The bridge
+    carries out what it hears."""
 
     def __init__(self, near, far):
         self.most, self.line = 0, Line()
@@ -333,14 +338,14 @@ class Ahead(Between):
 
 
 class NothingWaits(Ahead):
-    """Says that it packs answers, but that no frame waits in it."""
+    """Reports that it packs answers, but that no frame waits in it."""
 
     def arrives(self, request, words):
         return super().arrives(request, [2] if request.reads == (FRAMES,) else words)
 
 
 class ShortOfBreath(Ahead):
-    """Damages each answer that is longer than LIMIT bytes; `damaged` were so many."""
+    """Damages each answer that is longer than LIMIT bytes; `damaged`: how many."""
 
     LIMIT = 250
 
@@ -357,7 +362,8 @@ class ShortOfBreath(Ahead):
 
 
 class PowerCut(Ahead):
-    """Once the host has heard the byte PID, another board that was just switched on is in the place of the first; it has OPTIONS.
+    """Replaces the board, once the host has received the byte PID, by one that was just switched
+    on, with OPTIONS.
 
     `second` is that board.
     """

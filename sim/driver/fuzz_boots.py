@@ -38,7 +38,8 @@ def on_a_cable(seed, rounds=CABLE_ROUNDS, timeout=TIMEOUT):
 
 
 def hostile(seed, rounds=HOSTILE_ROUNDS, timeout=TIMEOUT):
-    """(calls, unplugs, answers, those that were altered) with one that lies. Nobody hangs, and both modules can be removed."""
+    """(calls, unplugs, answers, altered answers) with a board that gives wrong answers. No call
+    hangs, and both modules can be removed."""
     with cable_rig.Board(between=functools.partial(Anything, seed=seed)) as board:
         counted = judge(cable_rig.cable_boot([f"hostile {seed} {rounds}"], [board], name="fuzz", timeout=timeout), 6)
         liar = cast(Anything, board.between)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boards that lie: each stands between a simulated board and the guest's serial line, and alters what the board answers."""
+"""Boards with wrong answers: each class lies between a simulated board and the guest's serial line,
+and alters the answers."""
 
 import random
 
@@ -9,7 +10,7 @@ from sim.driver.cable_rig import EVENTS, FRAMES, Ahead
 TICK_HI = EVENTS + 12
 BYTES = regs.WINDOW_BASE + regs.REGIONS["RECEIVE"][0]  # the header's first word: how many are ready
 BYTES_TICK_HI = BYTES + 12
-EVERY = 61  # one answer in so many is altered
+EVERY = 61  # one answer in this many is altered
 
 
 class Liar(Ahead):
@@ -32,7 +33,8 @@ class Liar(Ahead):
 
 
 class CannotPack(Liar):
-    """Says that its bridge knows frames, but not how to pack an answer; `begun` has the first byte of each question."""
+    """Reports that its bridge knows frames, but no packed answers; `begun` has the first byte of
+    each request."""
 
     def __init__(self, near, far):
         self.begun = set()
@@ -47,7 +49,8 @@ class CannotPack(Liar):
 
 
 class WildTicks(Liar):
-    """Now and then the tick of an answer is far beyond what 64 bits of nanoseconds can say, as if a bit had turned unnoticed."""
+    """From time to time an answer's tick does not fit in 64 bits of nanoseconds, as after an
+    undetected bit error."""
 
     def alter(self, words, addresses):
         if TICK_HI not in addresses or self.random.randrange(EVERY):
@@ -57,7 +60,8 @@ class WildTicks(Liar):
 
 
 class Poison(Liar):
-    """Now and then so many answers in a row that they are believed have a tick that is too high: those that follow seem to go back.
+    """From time to time LENGTH answers in a row, enough to be believed, have a tick that is too
+    high: those that follow seem to go back.
 
     Each row begins with an answer that has received bytes. On a busy machine most answers have none, and nothing would be lost.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver builds for each kernel line without a word of compiler, modpost, sparse and checkpatch; and each of them would have one."""
+"""The driver builds for each kernel line without a message of compiler, modpost, sparse and
+checkpatch. Controls show that each reports a fault."""
 
 import re
 import subprocess
@@ -47,7 +48,7 @@ def words(output):
 
 
 def build(line, folder, *arguments):
-    """(faults, whole output) of a build for a kernel line, looked at by all there are."""
+    """(faults, whole output) of a build for a kernel line, checked by all tools."""
     kit = kernel_kit(line)
     status, output = kit.make(folder, "W=1", *(SPARSE if line in SPARSE_LINES else ()), *arguments, "modules")
     faults = words(output)
@@ -60,7 +61,7 @@ def build(line, folder, *arguments):
 @pytest.mark.parametrize("parts", ["y", pytest.param("n", marks=pytest.mark.full)])
 @pytest.mark.parametrize("line", each(kernel_kits.LINES))
 def test_no_warning(line, parts):
-    """With and without what can be left out: the PTP clock, boards on a cable, LIN."""
+    """With and without the optional parts: the PTP clock, boards on a cable, LIN."""
     folder = driver_copy(line, parts)
     faults, output = build(line, folder, *(f"LITEPULSE_{part}={parts}" for part in PARTS))
     assert not faults, output
@@ -136,7 +137,7 @@ def test_kernel_versions_are_tested_in_one_place():
 
 
 def test_exports_are_in_the_namespace():
-    """A module of somebody else gets no function without importing the namespace."""
+    """Another module gets no function without importing the namespace."""
     exports = [line for path in sources() for line in re.findall(r"(?m)^EXPORT_SYMBOL.*$", path.read_text())]
     assert len(exports) > 10
     assert not [line for line in exports if not re.fullmatch(r"EXPORT_SYMBOL_NS_GPL\(\w+, LITEPULSE_NAMESPACE\);", line)]

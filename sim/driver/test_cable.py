@@ -43,7 +43,7 @@ FEW = 3  # repeats of this and more have another reason than a machine that stoo
 
 
 def check(run, uses):
-    """All jobs did as they should, and the kernel has nothing to say against it."""
+    """All jobs succeeded, and the kernel has no complaint."""
     assert run.status == [0] * (uses + 5) and not run.complaints, run.log
 
 
@@ -53,19 +53,21 @@ def counted(run, job=2):
 
 
 def counters(board):
-    """What `cable counters` printed over it, and nothing else was wrong."""
+    """What `cable counters` printed on that board. All else was right."""
     run = cable_boot(["counters"], [board])
     check(run, 1)
     return counted(run)
 
 
 def test_a_good_cable():
-    """Everything works, next to nothing has to be sent twice, and a kept train is found again, one that was not kept is not."""
+    """Everything works with few repeats, and a kept train is found again, one that was not kept is
+    not."""
     uses = ["use", "keep", "counters", "bursts", "storm 40"]
     with Board() as board:
         run = cable_boot(uses, [board])
     check(run, len(uses))
-    # The storm's trains go on between: it is found each time, also when it is full of what nobody has fetched.
+    # The storm's trains go on between: the board is found each time, also when it is full of unread
+    # records.
     assert run.log.count(" is a LitePulse") > 35 and "do not arrive" not in run.log
     counts = counted(run, 4)
     # A serial line of this kernel has no bit rate, and always says 38400.
@@ -92,7 +94,7 @@ def test_a_bad_cable(damage):
 
 @pytest.mark.parametrize("damage", [Damage(lose=4e-4), Damage(double=4e-4), Damage(flip=4e-4)], ids=["lost", "doubled", "flipped"])
 def test_bursts_over_a_bad_cable(damage):
-    """Nor is an edge lost of those that fill the board's FIFO, while requests overlap."""
+    """No edge is lost of those that fill the board's FIFO, while requests overlap."""
     with Board(damage=damage) as board:
         run = cable_boot(["bursts"], [board])
         suffered = board.between.lost + board.between.doubled + board.between.flipped
@@ -103,7 +105,8 @@ def test_bursts_over_a_bad_cable(damage):
 
 @pytest.mark.parametrize("between, most", [(Ahead, 2), (NothingWaits, 1)], ids=["waits", "no frame waits"])
 def test_requests_overlap(between, most):
-    """While there is more than an answer brings, the next request waits in the board; not in a bridge that would lose it."""
+    """While there are more records than an answer holds, the next request waits in the board; not
+    in a bridge that would lose it."""
     with Board(between=between) as board:
         run = cable_boot(["bursts"], [board])
         under_way = board.between.most
@@ -113,7 +116,8 @@ def test_requests_overlap(between, most):
 
 
 def test_each_place_of_an_exchange():
-    """A byte lost, doubled or turned at each place of a question or of an answer, packed ones too: `counters` finds nothing wrong."""
+    """A byte is lost, doubled or altered at each place of a request or an answer, packed ones too:
+    `counters` finds nothing wrong."""
     with Board(between=EachPlace) as board:
         counts, between = counters(board), board.between
     assert between.packed > 50 and len(between.damaged) > 50, (between.packed, between.damaged)
@@ -121,7 +125,8 @@ def test_each_place_of_an_exchange():
 
 
 def test_long_answers_never_come():
-    """What cannot be had at once is asked for in parts, before the board counts as lost and its FIFOs overflow."""
+    """Long answers are requested in parts, before the board counts as lost and its FIFOs
+    overflow."""
     with Board(between=ShortOfBreath) as board:
         run = cable_boot(["bursts"], [board])
         damaged = board.between.damaged
@@ -141,21 +146,24 @@ def test_order_of_bytes_and_settings():
 
 
 def test_baud_of_the_port():
-    """Calls to the board's tty take the locks of the port's tty, which are of the same sort: lockdep has nothing against it."""
+    """Calls to the board's tty take the locks of the port's tty, which are of the same kind:
+    lockdep does not complain."""
     with Board(between=Rated) as board:
         check(cable_boot(["baud"], [board]), 1)
         requested = board.between.register.requested
-    assert requested, "no rate was asked for, and so no lock of the port taken"
+    assert requested, "no rate was requested, and so no lock of the port taken"
 
 
 def test_programs_that_wait_can_be_killed():
-    """Those that wait for their turn on the cable while a bit rate that the port cannot do is tried."""
+    """Programs that wait for the cable while the driver tries a bit rate that the port cannot
+    do."""
     with Board(between=Rated) as board:
         check(cable_boot(["killed"], [board]), 1)
 
 
 def test_another_bridge_is_left_alone():
-    """Its register does not have the word of 115200 baud: nothing is written to it, and the board works at the rate that it has."""
+    """Its register does not read as at 115200 baud: the driver does not write it, and the board
+    works at its present rate."""
     with Board(between=OtherBridge) as board:
         check(cable_boot(["baud"], [board]), 1)
         requested, watcher = board.between.register.requested, board.between.watcher
@@ -163,13 +171,15 @@ def test_another_bridge_is_left_alone():
 
 
 def test_suspend():
-    """The board is suspended before its port: what runs is stopped, kept or not, and all works when the machine is back."""
+    """The board is suspended before its port: its output is stopped, kept or not, and all works
+    after the resume."""
     with Board() as board:
         check(cable_boot(["suspend"], [board]), 1)
 
 
 def test_suspend_at_a_raised_rate():
-    """The bridge has fallen back when the machine is back: the driver finds it and raises the rate first, and nothing fails."""
+    """The bridge has fallen back when the machine resumes: the driver finds it and raises the rate
+    first, and nothing fails."""
     with Board(between=Raised) as board:
         run = cable_boot(["raised"], [board], made=modules(*REPORTS_RATE))
         requested, word = board.between.register.requested, board.between.register.word_of(1_000_000)
@@ -178,7 +188,8 @@ def test_suspend_at_a_raised_rate():
 
 
 def test_rules_of_the_bridge():
-    """The driver keeps all that are for a host that sends frames: a pledge without an answer, a kept train, bursts, a suspended machine."""
+    """The driver keeps all rules for a host that sends frames: with a pledge without an answer, a
+    kept train, bursts, a suspend."""
     uses = ["keep", "bursts", "raised"]
     with Board(between=Watched) as board:
         run = cable_boot(uses, [board], made=modules(*REPORTS_RATE))
@@ -193,7 +204,8 @@ def test_rules_of_the_bridge():
 
 @pytest.mark.wallclock  # the bridge's time goes by it
 def test_a_machine_that_is_starved():
-    """At the base rate: what frees records is sent again when the machine was late, after a look at the bridge; nothing fails."""
+    """At the base rate: after a delay of the machine the driver checks the bridge and repeats the
+    request that frees records; nothing fails."""
     stood = []
 
     def started(process, log):
@@ -223,7 +235,8 @@ def test_a_machine_that_is_starved():
     ],
 )
 def test_a_machine_that_stands_still(seconds, baud, left):
-    """For less than 5 s: nothing stops, at a raised bit rate, too, though the bridge has fallen back. After STOPS_IN all has stopped."""
+    """For less than 5 s: nothing stops, also at a raised bit rate, although the bridge has fallen
+    back. After STOPS_IN all has stopped."""
 
     def stop(process, log):
         while process.poll() is None and not re.search(r"(?m)\btrain\r?$", log.read_text(errors="replace")):
@@ -267,7 +280,8 @@ def test_breaks():
 
 
 def test_xoff():
-    """At most what the driver lets the board have at once, 64 bytes, and two that the board has begun with, leave before XOFF does."""
+    """At most the 64 bytes that the driver gives to the board at once, and two that the board has
+    begun, are sent before XOFF."""
     with Board() as board:
         run = cable_boot(["xoff"], [board])
     check(run, 1)
@@ -282,7 +296,7 @@ def test_any_uartbone():
 
 
 def test_a_bridge_that_cannot_pack():
-    """One of before answers could be packed: all works as over that, and none is asked to be."""
+    """All works over a bridge that is older than packed answers, and none is requested of it."""
     with Board(between=CannotPack) as board:
         counts, between = counters(board), board.between
     assert between.altered >= 1 and between.begun == {MARKER}, between.begun
@@ -304,7 +318,8 @@ STALL = (
 
 
 def stall(*mistakes):
-    """A Boot: the port takes nothing of a request that reads the clocks, and a byte comes after its program has ended."""
+    """A Boot: the port does not send a request that reads the clocks, and a byte comes after the
+    program has ended."""
     outside, inside = socket.socketpair()
     with outside, inside, Board(between=Through) as board:
 
@@ -321,12 +336,14 @@ def stall(*mistakes):
 
 
 def test_a_port_that_takes_nothing():
-    """The reading of the clocks fails after a second and more, and nothing of it is used when a byte comes later."""
+    """The reading of the clocks fails after more than a second, and its memory is not used when a
+    byte comes later."""
     check(stall(), 1)
 
 
 def test_a_port_that_takes_nothing_control():
-    """A driver that forgets that no program waits reads the stack of one that has ended: KASAN reports it, or the kernel panics."""
+    """A driver that keeps its pointer to the caller reads the stack of an ended program: KASAN
+    reports it, or the kernel panics."""
     run = stall((LINE, "\tlitepulse_line_expect(link, flight, 0, 0, NULL);\n", ""))
     assert any("KASAN: " in line or "Segfault" in line for line in run.complaints), run.log
 
@@ -345,13 +362,15 @@ FUZZ_ROUNDS = 6
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_fuzz(number):
-    """Random calls of several processes, signals, and the board goes meanwhile: no complaint, and it works afterwards."""
+    """Random calls of several processes, signals, and the board is detached meanwhile: no
+    complaint, and it works afterwards."""
     calls, unplugs = fuzz_boots.on_a_cable(number, FUZZ_ROUNDS, timeout=300)
     assert calls > 100 * FUZZ_ROUNDS and unplugs == FUZZ_ROUNDS
 
 
 def test_attaching_with_failures():
-    """Each allocation in turn fails while the line discipline is set: the port is attached or it is not, and works afterwards."""
+    """Each allocation in turn fails while the line discipline is set: the port is attached or not,
+    and works afterwards."""
     with Board() as board:
         run = cable_boot(["/fail attach /dev/ttyS0", "use"], [board], also=("fail",))
     assert run.status == [0] * 7 and run.only_memory_was_missing(), run.log
@@ -359,7 +378,7 @@ def test_attaching_with_failures():
 
 
 def test_control():
-    """What the tests above watch for is seen: a link used after it was freed."""
+    """A fault for which the tests above watch is reported: a link used after it was freed."""
     with Board() as board:
         run = cable_boot(
             ["run 1 1"],

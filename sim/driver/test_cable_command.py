@@ -64,7 +64,8 @@ def result(run, job):
 
 
 def test_there_and_back(guest):
-    """Attached, looked at, attached again, detached, found by plain commands at once, and gone without a word of the kernel."""
+    """A board is attached, read, attached again, detached, found by plain commands at once, and
+    removed without a kernel message."""
     tree, files = guest
     jobs = [
         *LOAD,
@@ -127,7 +128,7 @@ def test_there_and_back(guest):
 
 
 def test_what_is_refused(guest):
-    """No module, no board, not root; and a service that was killed leaves nothing behind."""
+    """Without module, board or root; and a service that was killed leaves nothing behind."""
     tree, files = guest
     silent, line = socket.socketpair()
     jobs = [

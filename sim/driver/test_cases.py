@@ -36,7 +36,7 @@ NAMED = set().union(*(named_by(path) for path in sorted(HERE.glob("*.py")) if pa
 @pytest.mark.quick
 @pytest.mark.parametrize("program", SOURCES)
 def test_each_case_is_used_and_there(program):
-    """By a test; and no test names one that is not there."""
+    """Each case is used by a test, and no test names a missing case."""
     there = {(program, case) for case in cases(*SOURCES[program])}
     named = {pair for pair in NAMED | ELSEWHERE if pair[0] == program}
     assert there and there - named == set() and named - there == set()

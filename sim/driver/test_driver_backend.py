@@ -132,7 +132,8 @@ def files():
 
 
 def test_what_only_the_driver_has(tmp_path):
-    """One claim, and who has it; captures beside it; times in each clock; a board that goes away meanwhile."""
+    """One claim, and its holder's name; captures beside it; times in each clock; a board that is
+    removed meanwhile."""
     script = tmp_path / "particular.py"
     script.write_text(PARTICULAR)
     network = tmp_path / "network.py"
@@ -174,8 +175,8 @@ def test_what_only_the_driver_has(tmp_path):
 
 
 def test_every_verb_on_the_driver():
-    """As on the simulated SoC and over a port: sw/tests/test_backends.py. The board's time passes as the driver asks it for something,
-    so a launch needs little lead; each second of it is simulated.
+    """As on the simulated SoC and over a port: sw/tests/test_backends.py. The board's time passes
+    with the driver's requests, so a launch needs little lead; each second of it is simulated.
     """
     jobs = [
         *LOAD,
@@ -202,7 +203,7 @@ def rows_of(text):
 
 
 def test_pulses_from_0_to_1_go_on_while_the_board_is_attached_again():
-    """The line rests at 0 until the train is stopped: at no other tick it moves."""
+    """The line rests at 0 until the train is stopped: it changes at no other tick."""
     vcd = run_folder("rest-low") / "pins.vcd"
     command = f"{PYTHON} -m litepulse"
     jobs = [
@@ -342,7 +343,8 @@ def test_the_verbs_of_lin_that_listen_on_the_driver():
     outputs = {name: json.loads(one["out"]) for name, one in results.items()}
 
     def check(name, space, answers):
-        """That of a command, all frames and the pins meanwhile are what they must be; answers: {identifier: of each header in turn}."""
+        """The result of a command, all frames and the pins meanwhile are right; answers:
+        {identifier: of each header in turn}."""
         frames, left = heard(outputs, name), {number: iter(each) for number, each in answers.items()}
         expected, before = [], FIRST + (frames[0][0] - 1) * SLOT
         # A header is answered from its last byte on, and heard from its first.

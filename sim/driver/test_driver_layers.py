@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The layers of each module, as the comment at the top of its header has them; and names that tell a function's file."""
+"""The layers of each module, as the comment at the top of its header has them; and names by which a
+function's file is known."""
 
 import re
 

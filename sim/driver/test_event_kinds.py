@@ -40,7 +40,8 @@ def test_the_header_has_the_kinds_of_the_register_map():
     [
         ("litepulse_trace.h", "TRACE_EVENT(litepulse_event,", "TRACE_EVENT", RUN),
         ("litepulse_reader.c", "#define KINDS", "#define SOURCES", RUN | NOTES),
-        # Answers to commands come whether or not somebody listens, received bytes by their own stream.
+        # Answers to commands come whether or not a program listens, received bytes by their own
+        # stream.
         ("litepulse_sink.c", "} of[] = {", "};", RUN | NOTES | {"APPLIED", "RX"}),
     ],
 )

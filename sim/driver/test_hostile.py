@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board that lies, and a user who forges what it says: the debug kernel survives both, and a wrong tick is not believed."""
+"""A board with wrong answers, and a user who forges answers: the debug kernel survives both, and a
+wrong tick is not believed."""
 
 import re
 
@@ -14,7 +15,8 @@ pytestmark = pytest.mark.seconds(120)
 
 
 def test_wild_ticks():
-    """Before, the host panicked. Now the board is asked again: every byte, launch and pulse is as it should be, nothing is lost."""
+    """The host once panicked on wrong ticks. The driver now repeats the request: every byte, launch
+    and pulse is as it should be, nothing is lost."""
     with Board(between=WildTicks) as board:
         run = cable_boot(["counters"], [board])
         altered = board.between.altered
@@ -24,7 +26,8 @@ def test_wild_ticks():
 
 
 def test_a_wrong_tick_that_was_believed():
-    """The board is not unheard for ever after it: what was dropped is reported as lost, and the next records come as before."""
+    """The board's events arrive again after it: dropped records are reported as lost, and the next
+    ones come as before."""
     with Board(between=Poison) as board:
         run = cable_boot(["poison"], [board])
         altered = board.between.altered
@@ -34,13 +37,14 @@ def test_a_wrong_tick_that_was_believed():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_anything(seed):
-    """Whatever it sends: no complaint, no program hangs, and both modules can be removed."""
+    """Whatever the board sends: no complaint, no program hangs, and both modules can be removed."""
     calls, unplugs, answers, altered = fuzz_boots.hostile(seed, 12, timeout=300)
     assert calls > 1000 and unplugs > 3 and answers > 1000 and altered > 5
 
 
 def test_forged_answers():
-    """What is pushed into the port by TIOCSTI never reaches the driver, and nobody else can open the port or take it away."""
+    """Bytes pushed into the port by TIOCSTI never reach the driver, and no other program can open
+    the port or take it away."""
     with Board() as board:
         run = cable_boot(["forge"], [board])
     check(run, 1)
@@ -52,7 +56,7 @@ def test_forged_answers():
 
 
 def test_control():
-    """That bytes of TIOCSTI are seen if they do come: with the callback that it feeds."""
+    """Bytes of TIOCSTI are seen if they arrive: with the callback that receives them."""
     wrong = modules(
         (
             "litepulse_uartbone_ldisc.c",

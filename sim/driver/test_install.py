@@ -104,7 +104,7 @@ def test_install_and_uninstall(built):
 
 @pytest.mark.seconds(8)
 def test_attach_by_itself(built):
-    """Only where it is asked for: rule and unit, with the command; all of it goes again."""
+    """Rule and unit are installed only on request, with the command; all of it is removed again."""
     root, programs = run_folder("root"), program(run_folder("bin"), "litepulse", "true")
     command = programs / "litepulse"
     for variables in ({"LITEPULSE": command}, {"programs": programs}):
@@ -166,7 +166,7 @@ def test_attach_without_a_command(built, variables, message):
 
 @pytest.mark.seconds(8)
 def test_without_the_line_discipline(built):
-    """What was not built is not installed, and does not stay from before."""
+    """A module that was not built is not installed, and an earlier one does not stay."""
     root, copy = run_folder("root"), run_folder("copy")
     folder = f"lib/modules/{kernel_kit(LINE).release}/updates"
     for name in (*EXTRA, *MODULES):
@@ -311,7 +311,7 @@ def test_module_of_another_kernel(built):
 
 @pytest.mark.seconds(8)
 def test_not_root(built):
-    """Without DESTDIR it changes the system, which is root's."""
+    """Without DESTDIR it would change the system, which only root may."""
     programs = program(run_folder("bin"), "id", "echo 1000")
     for target in ("install", "uninstall", "dkms", "dkms-remove"):
         status, lines = make(built, target, programs=programs)
@@ -319,7 +319,7 @@ def test_not_root(built):
 
 
 def test_clean():
-    """Also without headers; and nothing of the source goes."""
+    """Also without headers; and no source is removed."""
     folder = tree()
     before = files(folder)
     for name in ("x.o", ".x.o.cmd", "litepulse.mod.c", "litepulse.ko", "Module.symvers", "modules.order", ".module-common.o"):
@@ -330,7 +330,7 @@ def test_clean():
 
 @pytest.mark.seconds(12)
 def test_dkms_source_builds(built):
-    """What DKMS gets is whole: it builds there, by the command of dkms.conf."""
+    """DKMS gets all sources: they build there, by the command of dkms.conf."""
     root = run_folder("root")
     status, lines = make(built, "dkms", DESTDIR=root)
     source = root / "usr/src" / f"litepulse-{__version__}"

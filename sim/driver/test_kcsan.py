@@ -30,14 +30,15 @@ def test_fuzz(seed):
 
 
 LOOP = "for (int i = 0; i < LITEPULSE_DEVICES; i++)\n\t\tlockdep_set_class("
-# Nobody says that the locks of the board's tty are other ones than those of its port.
+# Without a lock class of their own for the locks of the board's tty, beside those of its port.
 ONE_CLASS = ("litepulse_tty_serial.c", LOOP, LOOP.replace("LITEPULSE_DEVICES", "0"))
 
 
 @long
 @pytest.mark.parametrize("mistakes", [(), (ONE_CLASS,)], ids=["right", "one-class"])
 def test_a_16550(mistakes):
-    """The board's tty and its port are both of the serial core, and calls to one take the locks of both: lockdep has nothing against it."""
+    """The board's tty and its port are both of the serial core, and calls to one take the locks of
+    both: lockdep does not complain."""
     with cable_rig.Board(between=cable_rig.Rated) as board:
         run, jobs = kcsan.cable_boot(["use", "baud"], board, kcsan.modules(*mistakes))
         assert board.between.register.requested
@@ -67,7 +68,7 @@ read to 0x2 of 8 bytes by task 3 on cpu 1:
 
 
 def test_races_of_others_do_not_count():
-    """Neither of the two accesses is the driver's own, though it may be further up."""
+    """Neither of the two accesses is the driver's own, although its functions may be further up."""
     text = f"before\n{kcsan.RULE}\n{OTHERS}{kcsan.RULE}\nbetween\n{kcsan.RULE}\n{OURS}{kcsan.RULE}\nafter"
     console = "".join(f"[   12.345678] {line}\n" for line in text.split("\n"))
     assert kcsan.without_races_of_others(console) == f"before\nbetween\n{OURS}after\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The KUnit tests of the driver's pure parts (driver/litepulse_test.c), in the debug kernel; and that they notice mistakes."""
+"""The KUnit tests of the driver's pure parts (driver/litepulse_test.c), in the debug kernel;
+controls show that they notice mistakes."""
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_mistakes_are_noticed(file, right, wrong, case):
 
 @pytest.mark.seconds(600)
 def test_control():
-    """A failed and a skipped case are seen, though insmod succeeds; and that there is no KTAP."""
+    """A failed and a skipped case are seen, although insmod succeeds; so is missing KTAP."""
     booted = boot(["insmod control.ko", "run /nothing"], {"control.ko": control_module()})
     assert booted.status == [0, 127]
     assert kunit_results(booted.lines(0)) == {"control.passes": "PASS", "control.fails": "FAIL", "control.is_skipped": "SKIP"}

@@ -36,7 +36,8 @@ class Run(LinLog):
 
 
 class Silent(Between):
-    """Once TRIGGER was sent to the board, no request reaches it for SECONDS but one that clears its session, as its watchdog would."""
+    """After TRIGGER was sent to the board, no request reaches it for SECONDS except one that clears
+    its session, as its watchdog would."""
 
     TRIGGER = bytes.fromhex("deadbeef")
     SECONDS = 6
@@ -69,7 +70,8 @@ def run(steps, *, stimulus=(), uses=(), made=None, between=None):
 
 
 def test_master():
-    """Headers and published frames lie at the ticks that were asked for; the core's own table answers; who asks for errors gets them."""
+    """Headers and published frames lie at the requested ticks; the core's own table answers;
+    sockets that request errors get them."""
     report, _ = run(
         f"role=master bitrate={BUS.baud} up busy send=00000850#{DATA.hex()} id=20=enhanced_a1_b2 at=600 send=010#R "
         f"at=+200 send=011#{DATA.hex()} at=+200 send=091#{DATA.hex()} at=+200 send=012#R at=+200 send=020#R wait=2500 errno=16=role=slave "
@@ -118,7 +120,8 @@ def breaks(tx):
 
 
 def test_horizon():
-    """A frame for a time that is too far away is refused, counted, and reported once; those behind it are sent as if it had not been."""
+    """A frame for a time that is too far away is refused, counted, and reported once; the frames
+    behind it are sent as without it."""
     report, _ = run(
         f"role=master bitrate={BUS.baud} up at=1000000000 send=010#R at=10100 send=010#R at=-1 send=010#R soon send=012#R wait=1500 "
         f"{COUNTERS} down"
@@ -148,7 +151,8 @@ def test_frames_without_a_time_wait_for_those_with_one():
 
 
 def test_both_dialects():
-    """Two ways to write the same are the same on the pins; what has no meaning is refused and changes nothing; 60 is always classic."""
+    """Two ways to write a frame give the same on the pins; a frame without a meaning is refused and
+    changes nothing; 60 is always classic."""
     sleep = bytes([0, *[0xFF] * 7])
     report, _ = run(
         f"role=commander bitrate={BUS.baud} up send=00000052#0102 send=00004012# send=00000052#R send=052#03 send=00001052#04 "
@@ -167,7 +171,7 @@ def test_both_dialects():
     assert edges(report.tx) == edges(wave(sent)) and [start - starts[0] for start in starts] == [n * HZ // 5 for n in range(5)]
     heard = [(EFF | TIMEOUT | 0x10, b"")] * 2 + [(0x11, DATA)] * 2 + [(0x3C, sleep), (EFF | SLEEP, b"")]
     assert [(word, data) for word, data, _ in report.arrived()] == heard
-    # Who asks for errors gets the missing responses as such, too.
+    # Sockets that request errors get the missing responses as errors, too.
     assert [word for word, *_ in report.frames if word & ERROR] == [ERROR | LATE] * 4 + [ERROR | NO_ACK] * 2
     assert report.found("attribute responses/12") == [["classic", "01", "02"]]
     assert report.found("attribute role") == [["master"]]
@@ -176,7 +180,8 @@ def test_both_dialects():
 
 
 def test_a_responder_publishes_data():
-    """Data without EFF are answered from the next header on, with the checksum that they name, or that is known; headers are refused."""
+    """Data without EFF are the response from the next header on, with the checksum that they name,
+    or the known one; headers are refused."""
     report, _ = run(
         f"role=responder bitrate={BUS.baud} up send=010#0102 wait=300 show=responses/10 send=090#03 wait=300 show=responses/10 send=010#04 "
         "wait=300 show=responses/10 send=010# send=0BD#05 wait=300 show=responses/10 show=responses/3d show=role down"
@@ -188,7 +193,8 @@ def test_a_responder_publishes_data():
 
 
 def test_a_header_that_is_not_heard():
-    """On a bus that is held low no node hears our header: each is reported with its identifier and as an error, none ends in silence."""
+    """On a bus that is held low no node hears our header: each is reported with its identifier and
+    as an error, none is dropped silently."""
     report, _ = run(
         f"role=master bitrate={BUS.baud} up at=2000 send=010#R at=+200 send=011#{DATA.hex()} wait=6000 {COUNTERS} down", stimulus=[(10, 0)]
     )
@@ -200,7 +206,8 @@ def test_a_header_that_is_not_heard():
 
 
 def test_echo():
-    """What a program has sent comes back when it begins on the bus, with that time; words to the device at once; what is refused not."""
+    """A frame that a program sends is echoed when it begins on the bus, with that time; words to
+    the device at once; refused frames are not echoed."""
     report, _ = run(
         f"role=master bitrate={BUS.baud} up stampsent send=00000050#{DATA.hex()} wait=300 at=600 send=010#R at=+200 send=011#{DATA.hex()} "
         "at=+200 send=00000400# at=+200 send=00000200# at=-1000 send=012#R wait=2500 sent down"
@@ -208,7 +215,7 @@ def test_echo():
     first = breaks(report.tx)[0]
     starts = [first + n * HZ // 5 for n in range(4)]
     sent = [(RTR | 0x10, b""), (0x11, DATA), (EFF | SLEEP, b""), (EFF | WAKE, b"")]
-    # Of a tick before that of the break as it was received.
+    # One tick before that of the break as it was received.
     tick_ns = 10**9 // HZ
     expected = [(word, data, start) for (word, data), start in zip(sent, starts)]
     for name in ("echo", "own"):
@@ -218,7 +225,7 @@ def test_echo():
     assert [(word, data, report.ticks[ns + tick_ns] - 1) for word, data, ns in report.printed("sent")] == expected
 
 
-# The first frame without a time is given to the board for the next tick: the board gets it too late.
+# The first frame without a time goes to the board for the next tick, which is too late.
 TOO_LATE = [
     (
         "litepulse_lin_queue.c",
@@ -236,13 +243,14 @@ TOO_LATE = [
 
 
 def test_late_frames_are_sent_again():
-    """A header without a time that the board gets too late is sent all the same, once, and nothing is reported but its echo."""
+    """A header without a time that reaches the board too late is sent again, once; only its echo is
+    reported."""
     report, _ = run(
         f"role=master bitrate={BUS.baud} up send=010#R wait=1500 soon send=011#R wait=1500 {COUNTERS} down", made=modules(*TOO_LATE)
     )
     starts = breaks(report.tx)
     assert len(starts) == 2
-    # Of the first attempt the bytes behind the break may have been sent.
+    # The bytes behind the break of the first attempt may have been sent.
     sent = [one for start, number in zip(starts, (0x10, 0x11)) for one in BUS.header(start, PIDS[number])]
     assert [edge for edge in edges(report.tx) if edge[0] >= starts[0]] == edges(wave(sent))
     assert [word for word, *_ in report.echoes] == [RTR | 0x10, RTR | 0x11]
@@ -252,7 +260,8 @@ def test_late_frames_are_sent_again():
 
 
 def until_mtu(mtu, what):
-    """A block of C that waits until another program has set the MTU of `lo`, and says whether it did."""
+    """A block of C that waits until another program has set the MTU of `lo`, and logs whether it
+    did."""
     return f"""{{
 \t\tint turn;
 
@@ -262,7 +271,7 @@ def until_mtu(mtu, what):
 \t}}"""
 
 
-# The board is set up, and its line given up, only when another program has changed something of the network.
+# The board is set up, and its line released, only after another program has changed the network.
 MTU_UP, MTU_DOWN = 1234, 1235
 SLOW_BOARD = [
     ("litepulse_lin_net.c", line, f"{until_mtu(mtu, str(mtu))}\n{line}")
@@ -274,7 +283,8 @@ SLOW_BOARD = [
 
 
 def test_the_network_does_not_wait_for_the_board():
-    """While a board is slow to be set up, or to give its line back, programs can go on with the network; then lin0 works."""
+    """While a board is slow to be set up, or to release its line, programs can still change the
+    network; then lin0 works."""
     report, booted = run(
         f"role=master bitrate={BUS.baud} up mtu={MTU_UP} at=1500 send=012#R wait=3000 down mtu={MTU_DOWN} wait=500 free",
         made=modules(*SLOW_BOARD),
@@ -288,7 +298,8 @@ FIRST, SLOT, SLOTS = 8 * HZ, HZ // 5, 80
 
 @pytest.mark.seconds(90)
 def test_slave():
-    """Headers of another master are answered to the tick, and reported with the time of their break; broken ones are neither."""
+    """Headers of another master are answered to the tick, and reported with the time of their
+    break; invalid ones are neither."""
     wrong = [
         lambda tick: BUS.header(tick, PIDS[0x10]),  # answered
         lambda tick: BUS.published(tick, PIDS[0x11], DATA + bytes([checksum(DATA)])),
@@ -313,7 +324,7 @@ def test_slave():
     turns = [n for _, n in headers]
     # From the first header on, each valid one is reported, and no other.
     assert turns == [n for n in range(turns[0], turns[-1] + 1) if n % 6 not in (3, 4)]
-    # What the core has sent: a response to each header of its identifier, of the old data or the new, whole.
+    # The core has sent a response to each header of its identifier, wholly of the old or new data.
     sent = [edge for edge in edges(report.tx)]
     expected, versions = [], []
     for n in (n for n in turns if n % 6 == 0):
@@ -358,7 +369,8 @@ def test_once():
 
 
 def test_sleep_and_wake_up():
-    """The master's request to sleep, and a pulse of 250 us or more, at their ticks; a slave may wake the bus, and hears who does."""
+    """The master's request to sleep, and a pulse of 250 us or more, at their ticks; a slave may
+    wake the bus, and reports other nodes' pulses."""
     report, _ = run(f"role=master bitrate={BUS.baud} up at=600 send=00000400# at=+300 send=00000200# wait=1500 down")
     at = int(report.found("at")[0][0])
     first = report.ticks[min(ns for ns in report.ticks if ns > at)] - 1
@@ -383,7 +395,7 @@ def test_suspend():
     assert [(word, data) for word, data, _ in report.arrived()] == [(0x10, b"\x01\x02")]
 
 
-# Setting up the board again fails so many times.
+# Setting up the board again fails this many times.
 FAILURES = 2
 NOT_SET_UP = (
     "litepulse_lin_net.c",
@@ -409,7 +421,8 @@ def test_bus_off_ends_by_itself():
 
 
 def test_bus_off_ends_by_hand():
-    """With restart-ms 0 a board stays bus-off, whatever is sent meanwhile, until a person restarts it, or sets it down and up."""
+    """With restart-ms 0 a board stays bus-off, whatever is sent meanwhile, until a user restarts
+    it, or sets it down and up."""
     report, _ = run(
         f"restartms=0 role=master bitrate={BUS.baud} up send=00000050#0102 errno=16=restart suspend wait=800 show=carrier restart wait=800 "
         "show=carrier restart wait=800 show=carrier errno=16=restart at=600 send=010#R wait=1500 down",
@@ -438,7 +451,8 @@ FAILS_LATE = (
 
 
 def test_a_device_that_is_down_is_not_bus_off():
-    """A board that cannot be set up once its device is down does not make it bus-off, which nothing would end before the device is gone."""
+    """A board that cannot be set up after its device went down does not make the device bus-off,
+    which nothing would end before the device is gone."""
     report, booted = run(
         f"restartms=0 role=master bitrate={BUS.baud} up suspend wait=300 down mtu={MTU_DOWN} wait=500 up show=carrier at=600 send=012#R "
         "wait=1500 down",
@@ -451,7 +465,8 @@ def test_a_device_that_is_down_is_not_bus_off():
 
 @pytest.mark.parametrize("clock", ["mono", "real", "tai"])
 def test_times_of_the_host(clock):
-    """Times of the kernel's clocks mean these, also if the PTP clock shows another time; the PTP clock of the time stamps is named."""
+    """A time of a kernel clock means that clock, also if the PTP clock shows another time; the PTP
+    clock of the time stamps is named."""
     report, _ = run(
         f"role=master bitrate={BUS.baud} up stamps errno=22=clock=tai settai=37 shiftptp=3600 {clock}=1500 send=010#R wait=3000 "
         "settai=0 down"
@@ -462,7 +477,7 @@ def test_times_of_the_host(clock):
     assert first - 500_000_000 < reported_at < last + 500_000_000, (reported_at, first, last)
 
 
-# The tty's start fails once, as on a cable that fails just then: root has it open all the same.
+# The tty's start fails once, as on a cable that fails at that moment: root still has it open.
 NO_START = (
     "litepulse_tty.c",
     "\tif (t->lent) {\n\t\tmutex_unlock(&lp->setup.mutex);\n\t\treturn -EBUSY;",
@@ -488,7 +503,8 @@ def test_a_tty_that_did_not_start_leaves_the_bus_alone():
 
 
 def test_reset():
-    """A board that has stopped gets entries and responder again, by itself, and reports an error frame if errors are requested."""
+    """A board that has stopped gets entries and responder again, without a command, and sockets
+    that request errors get an error frame."""
     data = Silent.TRIGGER
     report, booted = run(
         f"role=master bitrate={BUS.baud} up send=00000050#{data.hex()} until=100 send=010#R wait=4000 down", between=Silent
@@ -502,7 +518,8 @@ POWER_CUT = functools.partial(PowerCut, PIDS[0x12], ON_BUS)
 
 
 def test_a_reset_in_the_middle_of_a_frame():
-    """The board counts its ticks from 0 again while a response is awaited: the next one that is missing is reported as soon as ever."""
+    """The board counts its ticks from 0 again while a response is awaited: the next missing one is
+    reported as soon as usual."""
     report, booted = run(
         f"role=master bitrate={BUS.baud} up at=3000 send=012#R until=100 wait=500 soon send=011#R wait=1000 down", between=POWER_CUT
     )
@@ -515,7 +532,8 @@ def test_a_reset_in_the_middle_of_a_frame():
 
 
 def test_once_after_a_reset():
-    """A response that is sent once is sent once by a board that was reset before, and by one that is set up again behind that."""
+    """A single response is sent once by a board that was reset before, and by one that is set up
+    again afterwards."""
     report, booted = run(
         # Long before that tick the second board has answered.
         f"role=master bitrate={BUS.baud} up wait=6000 send=00000150#0102 at=1000 send=012#R until=100 wait=500 show=responses/10 soon "
@@ -541,7 +559,8 @@ NO_CLAIM = (
 
 
 def test_a_claim_that_is_not_had_again_at_once():
-    """After a reset lin0 is bus-off without its claim, until it has it: then the core answers as before, and no other program gets it."""
+    """After a reset lin0 is bus-off until it has its claim again: then the core answers as before.
+    No other program gets the claim."""
     report, _ = run(
         f"restartms=100 role=master bitrate={BUS.baud} up send=00000050#0102 at=600 send=012#R until=40 wait=1500 soon send=010#R "
         "wait=1000 busy down",
@@ -566,7 +585,8 @@ PARTLY = (
 
 
 def test_a_frame_that_the_board_gets_in_part():
-    """It is taken back, and with it those that waited in the board: each is counted and reported, none is sent or comes back."""
+    """It is taken back, and with it the frames that waited in the board: each is counted and
+    reported, none is sent or echoed."""
     report, _ = run(
         f"role=master bitrate={BUS.baud} up at=1500 send=010#R at=+200 send=011#{DATA.hex()} at=+200 send=012#R wait=2500 {COUNTERS} "
         f"soon send=020#R wait=1000 {COUNTERS} down",
@@ -589,7 +609,8 @@ SHALLOW = (
 
 
 def test_a_core_that_cannot_hold_a_frame():
-    """There is no lin0, and a line says why: a frame of eight bytes would wait for ever. All else works."""
+    """There is no lin0, and a message says why: a frame of eight bytes would wait forever. All else
+    works."""
     made = modules(SHALLOW)
     loads = [f"insmod {name}.ko" for name in MODULES]
     removes = [f"rmmod {name}" for name in MODULES[::-1]]
@@ -624,7 +645,8 @@ def test_a_cable_that_fails_when_a_frame_must_be_over():
 
 
 def test_reset_under_traffic():
-    """Headers are sent and answered until the board stops, and again when it has its entries again, with those from before."""
+    """Headers are sent and answered until the board stops, and again when it has its earlier
+    entries again."""
     data = Silent.TRIGGER
     report, booted = run(
         f"role=master bitrate={BUS.baud} up fill=10000000 wait=1500 send=00000051#{data.hex()} until=100 wait=2500 endfill wait=1500 "
@@ -640,7 +662,8 @@ def test_reset_under_traffic():
 
 
 def test_taken_away_under_traffic():
-    """The board goes while frames are sent and received, again and again, and the module is removed: no complaint, no leak."""
+    """The board is removed while frames are sent and received, several times, and then the module:
+    no complaint, no leak."""
     run(
         f"role=master bitrate={BUS.baud} up fill=200 wait=400 detach",
         uses=[f"role=master bitrate={BUS.baud} up fill=100 wait={wait} detach" for wait in (20, 90)],

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.seconds(60)
 FIRST, SLOT = 6 * HZ, 3 * HZ // 25
 IDS = (0x10, 0x11, 0x12, 0x20, 0x01)  # of the headers, in turn
 SPACE = 200  # ticks
-QUIET = BUS.bits(34 + 9 * 12) + 9 * SPACE  # a header and the longest answer are over so long after the header began
+# a header and the longest answer are over this long after the header began
+QUIET = BUS.bits(34 + 9 * 12) + 9 * SPACE
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Entry:
 
 
 def run(steps, *, slots=0):
-    """([(before, after, step)], edges of TX): does the steps of cable/slave.c, while a master sends so many headers."""
+    """([(before, after, step)], edges of TX): does the steps of cable/slave.c, while a master sends
+    `slots` headers."""
     list_of_steps = run_folder("lin-entries") / "steps"
     list_of_steps.write_text(steps)
     headers = [one for n in range(slots) for one in BUS.header(FIRST + n * SLOT, PIDS[IDS[n % len(IDS)]])]
@@ -58,7 +60,8 @@ def run(steps, *, slots=0):
 
 
 class Table:
-    """What the slave answers, by the steps that were done: shares nothing with the driver."""
+    """A model of the slave's answers after the steps that were done: shares nothing with the
+    driver."""
 
     def __init__(self):
         self.entries, self.armed, self.keep = {}, False, False
@@ -129,7 +132,8 @@ def test_headers_are_answered_by_the_entries():
 
 
 def test_the_slave_and_lin0_exclude_each_other():
-    """While one has the line the other cannot have it, a slave that was kept, too. The tty's settings must be those of a bus."""
+    """While one has the line the other cannot have it, also beside a kept slave. The tty's settings
+    must be those of a bus."""
     run(
         f"tty=8,{BUS.baud} claim entry=10,classic,01 arm={SPACE} errno=16=lin0={BUS.baud},enhanced_01 errno=16=claim end "
         f"lin0={BUS.baud},enhanced_01 errno=16=claim errno=16=open lin0=down claim=keep arm={SPACE} end "
@@ -140,7 +144,7 @@ def test_the_slave_and_lin0_exclude_each_other():
 
 
 def test_what_lin0_answered_is_forgotten():
-    """A program that arms the slave after lin0 answers nothing that lin0 did."""
+    """A program that arms the slave after lin0 does not send lin0's responses."""
     slots = 40
     done, sent = run(
         f"tty=8,{BUS.baud} lin0={BUS.baud},classic_01 until={FIRST + 15 * SLOT} lin0=down claim arm={SPACE} until={FIRST + 40 * SLOT}",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tracepoints and the file in debugfs, in the debug kernel: equal to what devices and pins say, to the tick, whenever they are used."""
+"""Tracepoints and the file in debugfs, in the debug kernel: equal to devices and pins, to the tick,
+whenever they are used."""
 
 import errno
 import re
@@ -57,13 +58,14 @@ def watch(what, sleeps=0):
 
 
 def as_traced(event):
-    """An event of a file, as the trace has it, but for the reason."""
+    """An event of a file as the trace has it, except the reason."""
     return event | {"board": 0, "kind": KINDS[event["kind"]], "source": SOURCES[event["source"]]}
 
 
 @either
 def test_events(sleeps):
-    """The trace has what a file of the device gets that wants everything, in that order: the same ticks, data, numbers and losses."""
+    """The trace has what a file gets that subscribes to everything, in that order: the same ticks,
+    data, numbers and losses."""
     run = watch("events", sleeps)
     trace, read = traced(run, 2, "event"), printed(run, 2, "chardev")
     assert {event.pop("reason") for event in trace} == {"-"}
@@ -80,7 +82,8 @@ def test_events(sleeps):
 
 
 def test_launches():
-    """Each launch with what became of it; one that finds a full queue is not blamed for what is wrong with the next."""
+    """Each launch with its outcome; one that finds a full queue does not get the error of the
+    next."""
     run = watch("launches")
     requested, trace = printed(run, 2, "asked"), traced(run, 2, "launch")
     assert [launch | {"board": 0} for launch in requested] == trace[:-1]
@@ -127,7 +130,7 @@ def test_state(sleeps):
 
 @either
 def test_state_while_the_board_goes(sleeps):
-    """It is whole or an error, and stays an error for a file that was opened before."""
+    """The file is complete or an error, and stays an error for a file that was opened before."""
     (report,) = printed(watch("unbind", sleeps), 2, "state")
     assert report["whole"] > 100 and report["gone"] > 5
 
@@ -146,7 +149,7 @@ COUNTS = ("transactions", "repeats", "failures")
 
 
 def check_requests(run):
-    """What was traced of requests is what the link counted meanwhile: its requests."""
+    """The trace has as many requests as the link counted meanwhile; its requests."""
     trace = traced(run, 2, "transaction")
     counts = {when: fields(text) for when, text in re.findall(r"(?m)^sysfs (\w+) (.*)$", run.lines(2))}
     found = {
@@ -190,7 +193,7 @@ def test_cable():
 
 
 def test_bad_cable():
-    """What was sent again was traced with so many tries."""
+    """A repeated request is traced with its number of tries."""
     run, _ = cable(damage=Damage(lose=2e-3))
     assert max(request["tries"] for request in check_requests(run)) > 1
 

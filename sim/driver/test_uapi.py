@@ -140,7 +140,7 @@ def test_a_changed_header_makes_the_python_module_stale(old, new):
 
 
 def test_the_fuzzer_knows_all_ioctls():
-    """Each that the header has is one that it draws, with arguments that may make sense."""
+    """It draws each ioctl of the header, with plausible arguments."""
     drawn = (ROOT / "sim" / "guest" / "cable" / "fuzz.c").read_text().partition("commands[] = {")[2].partition("};")[0]
     wanted = re.findall(r"#define (LITEPULSE_IOC_\w+)\s+\\?\s*_IO", HEADER.read_text())
     assert len(wanted) > 14 and set(re.findall(r"LITEPULSE_IOC_\w+", drawn)) == set(wanted)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver in the debug kernel, with a board that is none: no complaint, no leak, names by udev; and that the kernel sees mistakes."""
+"""The driver in the debug kernel, with a board without hardware: no complaint, no leak, names by
+udev. Controls show that the kernel sees mistakes."""
 
 import re
 import shutil
@@ -39,21 +40,24 @@ def test_load_and_unload():
 @pytest.mark.seconds(60)
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_a_watchdog_that_fired(sleeps):
-    """It stops what ran, and nothing else: ticks, numbers and the PTP clock go on, and no event is thrown away."""
+    """It stops what ran, and nothing else: ticks, numbers and the PTP clock go on, and no event is
+    dropped."""
     works("run /use watchdog", parameters=f"sleeps={sleeps} keeps=1 fast_ppm=500")
 
 
 @pytest.mark.seconds(60)
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_a_reset_just_before_the_name_is_written(sleeps):
-    """As when the frame that writes it has to be sent again, and the board was reset meanwhile: the driver notices all the same."""
+    """As when the frame that writes it has to be repeated, and the board was reset meanwhile: the
+    driver still notices."""
     works("run /use renamed", parameters=f"sleeps={sleeps} keeps=1")
 
 
 @pytest.mark.seconds(60)
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
-    """Whether the watchdog fired before the board had its old name back is not known: what ran counts as stopped, and is."""
+    """It is unknown whether the watchdog fired before the board got its old name back: its output
+    counts as stopped, and is."""
     works("run /use late", parameters=f"sleeps={sleeps} keeps=1")
 
 
@@ -61,7 +65,8 @@ def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
 @pytest.mark.parametrize("what", ["profiles", "filters", "loop", "rest"])
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_settings_of_output(what, sleeps):
-    """No program changes settings of output that a claim kept, or of its responder, also when the driver has found it again."""
+    """No program changes settings of output that a claim kept, or of its responder, also after the
+    driver has found it again."""
     works(f"run /use {what}", parameters=f"sleeps={sleeps} keeps=1")
 
 
@@ -71,7 +76,7 @@ TOO_LONG = "lead and lag of RS-485 are 65 us at most"  # of the echo board: 6553
 @pytest.mark.seconds(60)
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_delays_of_rs485_that_are_too_long(sleeps, echo_board):
-    """Nobody takes a delay that the core cannot count for one that is in force: the log says how long it can be."""
+    """A delay that the core cannot count is not in force, and the log says how long it can be."""
     run = works("run /use refused", parameters=f"sleeps={sleeps}")
     assert f"tty ttyPULSE0: {TOO_LONG}" in run.log, run.log
     jobs = ["insmod litepulse.ko", f"insmod echo_board.ko sleeps={sleeps} rs485_ms=1", "rmmod echo_board", "rmmod litepulse", "leaks"]
@@ -82,7 +87,8 @@ def test_delays_of_rs485_that_are_too_long(sleeps, echo_board):
 
 @pytest.mark.seconds(60)
 def test_a_tick_from_before_a_reset():
-    """A tick that was read just before the board was reset neither hides bytes that come after it nor is a time of the PTP clock."""
+    """A tick that was read just before a reset of the board does not hide later bytes, and is no
+    time of the PTP clock."""
     works("run /use behind", parameters="sleeps=1")
 
 
@@ -95,7 +101,7 @@ def test_no_ring_where_the_cache_has_aliases():
 
 @pytest.mark.seconds(60)
 def test_programs_that_wait_can_be_killed():
-    """For their turn at a board that takes long."""
+    """Programs that wait for a slow board."""
     works("run /use killed", parameters="sleeps=1")
 
 
@@ -109,7 +115,8 @@ def test_no_line_word_is_overtaken():
 @pytest.mark.parametrize("keeps, kept, train", [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1)])
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_shutdown(sleeps, keeps, kept, train, echo_board):
-    """A machine that goes down, or to another kernel, stops what runs, though its program lives: but what a board with power keeps.
+    """A machine that shuts down, or boots another kernel, stops what runs although its program
+    lives, except what a board with power keeps.
 
     The line rests at 1 again, where the console and the next kernel want it.
     """
@@ -166,7 +173,7 @@ def test_answers_in_the_interrupt(litepulse_echo, sleeps, defer):
     works(*jobs, parameters=f"sleeps={sleeps}", files={f"{name}.ko": litepulse_echo})
 
 
-RESETS = 45  # so many accesses to the board, and some more, are what probing takes
+RESETS = 45  # probing takes a few accesses to the board more than this
 
 
 @pytest.mark.seconds(600)
@@ -186,7 +193,8 @@ def test_reset_during_probe(echo_board, sleeps):
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_two_boards(sleeps):
-    """Numbers of their own, used at the same time; claim, events, bytes, clock, reset and removal of one are nothing to the other."""
+    """Numbers of their own, used at the same time; claim, events, bytes, clock, reset and removal
+    of one do not affect the other."""
     works("run /use both", parameters=f"boards=2 sleeps={sleeps}")
 
 
@@ -205,7 +213,8 @@ def places(log):
 
 @pytest.mark.seconds(60)
 def test_loading_with_failures():
-    """Each allocation in turn fails while the module is loaded: it is there or it is not, and nothing is left behind."""
+    """Each allocation in turn fails while the module is loaded: it is loaded or not, and nothing is
+    left behind."""
     files = {"litepulse.ko": echo_rig.echo_board()["litepulse.ko"], "fail": program("fail")}
     run = boot(["run /fail load /litepulse.ko", "insmod litepulse.ko", "rmmod litepulse", "leaks"], files)
     assert run.status == [0] * 4 and run.only_memory_was_missing(), run.log
@@ -300,7 +309,7 @@ SETTLE = "run /usr/bin/udevadm settle"
 
 @pytest.mark.seconds(600)
 def test_rules_and_unit_are_valid(system):
-    """For udev and systemd themselves, without a word; and they would say one."""
+    """udev and systemd accept them without a message, and report a fault in a control."""
     tree, files = system
     wrong = run_folder("wrong")
     (wrong / "rules").write_text('SUBSYSTEM=="tty", ENV{LITEPULSE_BRIDGE}=="1", GOTO="nowhere"\n')
@@ -328,7 +337,8 @@ def properties(text):
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("product, ours", [("iCEBreaker_V1.0e", True), ("Dual_RS232-HS", False)])
 def test_udev_of_a_plug(system, usb_plug, product, ours):
-    """The second port of an iCEBreaker is attached and no modem; of another plug with the same chip nothing is."""
+    """The second port of an iCEBreaker is attached and is not a modem; nothing is done for another
+    plug with the same chip."""
     tree, files = system
     show = "run /usr/bin/udevadm info --query=property "
     jobs = [
@@ -353,7 +363,8 @@ def test_udev_of_a_plug(system, usb_plug, product, ours):
 
 @pytest.mark.seconds(600)
 def test_udev_of_a_board_on_a_cable(system, usb_plug, echo_board):
-    """Its names say where its port is and which adapter that is; who may use it may set the rate of the cable, and when bytes interrupt."""
+    """Its names have the place and adapter of its port; users of the tty may set the rate of the
+    cable, and when bytes interrupt."""
     tree, files = system
     cable = "/sys/devices/platform/litepulse.0/uartbone/"
     tty = "/sys/class/tty/ttyPULSE0/"
@@ -390,7 +401,7 @@ def test_udev_of_a_board_on_a_cable(system, usb_plug, echo_board):
 
 @pytest.mark.seconds(600)
 def test_control_clean(control):
-    """Without a mistake there is no complaint: what the tests below find is the mistake."""
+    """Without a mistake there is no complaint: so the tests below find the mistake."""
     run = boot(["insmod control.ko", "rmmod control", "leaks"], {"control.ko": control})
     assert run.status == [0, 0, 0] and not run.complaints, run.log
 
@@ -438,7 +449,8 @@ def test_a_broken_run_is_a_complaint(console, complaint):
 
 @pytest.mark.seconds(60)
 def test_a_guest_is_repeatable(echo_board, monkeypatch):
-    """With one seed each run has the same log, with random numbers of the kernel in it; another seed gives another. Then it is known."""
+    """With one seed each run has the same log, with random numbers of the kernel in it; another
+    seed gives another log. Then the run is cached."""
     jobs = [*echo_rig.with_board(["run /use wild"], "sleeps=1"), "leaks"]
     monkeypatch.setenv("LITEPULSE_FRESH", "1")
     monkeypatch.delenv("LITEPULSE_SEED", raising=False)

@@ -96,7 +96,8 @@ def test_who_gets_a_series(folder, to, lists):
 
 @both
 def test_cover_letters(name):
-    """Each says that nothing has met hardware, and for which kernel it is; the fix says what it repairs."""
+    """Each states that nothing was tested on hardware, and the kernel version; the fix states what
+    it repairs."""
     for folder, paths in trees.mails_of(name).items():
         text = re.sub(r"\s+", " ", paths[0].read_text())
         if folder == FOLDERS[0]:
@@ -157,7 +158,8 @@ def test_the_same_bytes_each_time(tmp_path):
 
 @both
 def test_git_am_takes_the_mails(name, tmp_path):
-    """git am makes of them a commit each, in the order of the series, and the files are those of the last stage."""
+    """git am makes a commit of each, in the order of the series, and the files are those of the
+    last stage."""
     of = trees.kernel(name)
     whole = trees.series(name)
     for path in {path for patch in whole.patches for path in patch.files}:
@@ -211,7 +213,7 @@ def test_the_table_of_files(name):
 
 
 def command(*words, cwd=ROOT, **environment):
-    """(status, what it said on stderr and on stdout) of the command."""
+    """(status, output on stderr and on stdout) of the command."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | environment
     done = subprocess.run([sys.executable, "-m", "driver.upstream", *words], cwd=cwd, env=env, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr, done.stdout
@@ -231,7 +233,7 @@ def test_command(tmp_path):
     assert sorted(path.name for path in (tmp_path / "6.12").iterdir()) == FOLDERS
     names = sorted(path.name for path in (tmp_path / "6.12/2-tty").iterdir())
     assert names == sorted([path.name for path in trees.mails_of("6.12")["2-tty"]] + ["notes"])
-    # What nobody here can look up is named for the person who sends it.
+    # The mails name what the person who sends them must look up.
     assert re.search(r"(?m)^before you send 1-serial-core: .*Fixes:", printed)
     assert len(printed.splitlines()) == len(FOLDERS) + 1
     mail = message(tmp_path / "6.12/2-tty" / names[1])
@@ -249,7 +251,7 @@ def test_without_a_sender(tmp_path):
 
 
 def sender_without(folder, setting):
-    """What mails.sender() says where git has all settings but one."""
+    """The error of mails.sender() where git has all settings but one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -259,7 +261,7 @@ def sender_without(folder, setting):
 
 
 def refused(edit=None, change=lambda folder: None, name="6.12"):
-    """What the SeriesError says of a changed copy of the driver."""
+    """The text of the SeriesError for a changed copy of the driver."""
     folder = copy_of_driver(edit)
     change(folder)
     with pytest.raises(SeriesError) as error:
@@ -287,14 +289,14 @@ CALLED = "static inline void litepulse_new(int x)\n{\n\tfor (;;)\n\t\tx++;\n}\n\
             "litepulse_tome.h is included, and is not there",
         ),
         ("litepulse_time.c", "\n/**\n", "\n/* docs/none.md */\n/**\n", "refers to docs/none.md, which has no counterpart"),
-        ("litepulse_time.c", "\n/**\n", "\n#ifdef LITEPULSE_ODD\n#endif\n/**\n", "nobody says when LITEPULSE_ODD is defined"),
+        ("litepulse_time.c", "\n/**\n", "\n#ifdef LITEPULSE_ODD\n#endif\n/**\n", "it is unknown when LITEPULSE_ODD is defined"),
         ("litepulse_tty_serial.c", "tty_driver->owner =", "tty_driver->other =", "assignments of tty_driver->owner in driver/"),
         ("litepulse_compat.h", "#endif /* LITEPULSE_COMPAT_H */", "typedef int odd;\n\n#endif", "cannot resolve 'typedef int odd;'"),
         ("litepulse_compat.h", "/* LITEPULSE_COMPAT_H */", "", None),
     ],
 )
 def test_what_it_does_not_know_is_refused(file, right, wrong, error):
-    """One line says what the series cannot be made of; what does not matter is taken."""
+    """One line names what the series cannot be made of; unimportant differences are accepted."""
     edit = {file: lambda text: text.replace(right, wrong, 1)}
     if error is None:
         assert AllSeries(trees.kernel("6.12"), trees.PERSON, copy_of_driver(edit)).patches
@@ -396,7 +398,8 @@ module_init(probe);
 
 
 def test_what_nothing_uses_is_left_out():
-    """Without a part its calls go, the labels and the code that only they reached, and functions, macros and members that it alone used."""
+    """Without a part its calls are removed, the labels and code that only they reached, and
+    functions, macros and members that only it used."""
     stubs = shake.stubs_of(PART_HEADER, "PART")
     made = shake.without_parts({"a.c": DRIVER_SOURCE, "part.h": PART_HEADER}, {"part.h"}, stubs)
     assert list(made) == ["a.c"] and made["a.c"].lstrip() == WITHOUT_PART
@@ -534,7 +537,8 @@ def test_long_lines_are_broken():
 
 @both
 def test_no_compatibility_code(name):
-    """Nothing of the driver asks for a version or for what another kernel has; the header with all that is gone."""
+    """No source tests for a version or for features of another kernel; the header for that is
+    gone."""
     ours = {path: text for path, text in trees.series(name).now.items() if path.startswith(PLACE) or path == UAPI}
     assert len(ours) > 25 and not any("compat" in path for path in ours)
     conditional = re.compile(r"LINUX_VERSION|KERNEL_VERSION|litepulse_compat|_HAS_|LITEPULSE_VERSION\b|\bdocs/|tty_driver->owner")
@@ -543,7 +547,7 @@ def test_no_compatibility_code(name):
     assert len(wrappers) > 3
     moved = {wrapper for wrapper in wrappers for text in ours.values() if re.search(rf"^static .*\b{wrapper}\(", text, re.M)}
     used = {word for text in ours.values() for word in c_text.words(text)}
-    assert used & wrappers == moved, "a wrapper is called that nobody defines"
+    assert used & wrappers == moved, "a wrapper is called that is not defined"
 
 
 def test_each_kernel_has_its_own_calls():
@@ -642,7 +646,8 @@ def test_each_attribute_is_documented(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES[:1])
 def test_entries_of_sysfs_are_valid(name, tmp_path):
-    """The kernel's own get_abi.pl reads them without a word; it would say one."""
+    """The kernel's own get_abi.pl reads them without a message, and reports a fault in a
+    control."""
     tool = trees.kernel(name).tree / "scripts/get_abi.pl"
 
     def validate(text):
@@ -707,7 +712,7 @@ LAYOUT = r"CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT): "
 
 
 def checkpatch(tree, *paths):
-    """What checkpatch --strict of a kernel says of mails."""
+    """The output of a kernel's checkpatch --strict for mails."""
     command = [
         "perl",
         tree / "scripts/checkpatch.pl",
@@ -724,7 +729,8 @@ def checkpatch(tree, *paths):
 @both
 @pytest.mark.seconds(15)
 def test_checkpatch(name, tmp_path):
-    """checkpatch --strict of the same kernel has nothing to say of a patch but what is known above; it would say something."""
+    """checkpatch --strict of the same kernel finds nothing in a patch but the exceptions above, and
+    finds a fault in a control."""
     paths = trees.patches(name)
     with trees.applied(name) as tree:
         found = [line for line in checkpatch(tree.path, *paths) if not re.search(LAYOUT, line)]
@@ -740,7 +746,8 @@ def test_checkpatch(name, tmp_path):
 @both
 @pytest.mark.seconds(90)
 def test_each_patch_builds(name):
-    """After each patch of each series the driver builds, with all its options, by W=1 and sparse without a word."""
+    """After each patch of each series the driver builds, with all its options, by W=1 and sparse
+    without a message."""
     with trees.fresh(name) as tree:
         tree.configure([])
         tree.must("modules_prepare")

@@ -225,14 +225,15 @@ def repeatable():
 
 
 def file_key(path):
-    """What of a guest's file goes into the key of a boot."""
+    """The part of a guest's file that goes into the key of a boot."""
     path = Path(path)
     known = path.parent / MODULES_KEY
     return [path.name, known.read_text()] if path.suffix == ".ko" and known.is_file() else path.read_bytes()
 
 
 def without_times(console):
-    """What the kernel wrote on its console: times are of no use here, and KTAP is to start its lines."""
+    """What the kernel wrote on its console: times are useless here, and KTAP must start its
+    lines."""
     return re.sub(r"(?m)^\[ *\d+\.\d+\] ", "", console.replace("\r", ""))
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promises 1 and 2 at the arbiter: who has the line in which tick of the next cycle, said tick by tick. Included at the end of the
-// module.
+// Promises 1 and 2 at the arbiter: who has the line in each tick of the next cycle. Included at the
+// end of the module.
 
   litepulse_arbiter_environment #(.S(S)) environment (.*);
 `ifndef LITEPULSE_CHECK

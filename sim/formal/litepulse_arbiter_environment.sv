@@ -46,7 +46,8 @@ module litepulse_arbiter_environment #(
   `ENVIRONMENT begin
     for (int i = 0; i < 3; i++) if (live && due[i]) `ASSUME(off[3*i+:3] <= 3'(S - 1) && kind[2*i+:2] != 2'd3);
     for (int i = 0; i < 3; i++) if (past) begin
-      // a source keeps what it asked for in the cycle after it asked, with S > 1 for two, and then profile and tick in the first of them
+      // a source keeps its request in the cycle after it, with S > 1 for two, and then profile and
+      // tick in the first of them
       if (due1[i] || (S > 1 && due2[i])) `ASSUME({kind[2*i+:2], data[8*i+:8]} == {kind_was[2*i+:2], data_was[8*i+:8]});
       if (S > 1 && due1[i]) `ASSUME({profile[2*i+:2], off[3*i+:3]} == {profile_was[2*i+:2], off_was[3*i+:3]});
       // litepulse_slot, litepulse_responder: a launch stands for longer than a cycle before it is due

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Promises 2 and 5 at the source of best-effort bytes. Included at the end of the module.
 
-  logic        g_told;         // prof0_changed since reset
+  logic        g_changed;      // prof0_changed since reset
   logic [4:0]  g_age;          // cycles since the last start; stays at the top
   logic [3:0]  g_unread;       // cycles that a report has waited
-  litepulse_best_effort_environment #(.S(S)) environment (.told(g_told), .age(g_age), .unread(g_unread), .*);
+  litepulse_best_effort_environment #(.S(S)) environment (.changed(g_changed), .age(g_age), .unread(g_unread), .*);
 `ifndef LITEPULSE_CHECK
   logic f_past = 1'b0;
   initial assume (rst);
 
   logic [5:0]  g_halves, g_rest; // half bit periods in a frame of profile 0; of those not in g_frame yet
   logic [41:0] g_frame;        // 1/512 tick, with one cycle more
-  logic [31:0] g_asked, g_asked2;  // the slack that the sources compared with to say sources_ok, sources_were_ok
+  // the slack that the sources compared with for sources_ok, sources_were_ok
+  logic [31:0] g_requested, g_requested2;
   logic        g_free;         // nothing keeps a byte from starting
   logic [3:0]  g_waited;
   logic [35:0] g_late;         // the period, of which the upper half is still to be added
@@ -34,34 +35,34 @@
       g_frame <= g_frame + 42'(period);
       g_rest  <= g_rest - 6'd1;
     end
-    g_asked  <= ~nslack;
-    g_asked2 <= g_asked;
+    g_requested  <= ~nslack;
+    g_requested2 <= g_requested;
     g_waited <= !g_free ? 4'd0 : g_waited == '1 ? g_waited : g_waited + 4'd1;
   end
   always_comb begin
     if (f_past) begin
       // a granted byte starts KE + 1 cycles of the tick count on. The sources compared with a slack of two cycles ago what was left
       // three cycles ago beyond KE + 3 cycles (slot.sby), so the frame ends in time if that slack was the frame and a cycle
-      if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_asked2} >= (g_frame >> 9));
+      if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_requested2} >= (g_frame >> 9));
       assert (asks || !due);
       if (due) assert (sources_were_ok && f_could);
       // it must start: 7 cycles after the last obstacle it asks for the line
       if (g_waited >= 4'd7 && g_free) assert (due);
       // and takes no more than that slack
-      if (state != IDLE && f_far && g_told) assert ({10'd0, ~nslack} == (g_frame >> 9));
+      if (state != IDLE && f_far && g_changed) assert ({10'd0, ~nslack} == (g_frame >> 9));
 
       // invariants
-      if (g_told) assert (sum + (adding_was ? {g_late[35:20], 20'd0} + {20'd0, carry, 20'd0} : 41'd0) == g_frame[40:0]
+      if (g_changed) assert (sum + (adding_was ? {g_late[35:20], 20'd0} + {20'd0, carry, 20'd0} : 41'd0) == g_frame[40:0]
           && {1'b0, halves} == g_rest && {4'd0, g_frame[41:36]} + {4'd0, g_rest} <= 10'd24);
       if (known) assert (halves == 5'd0 && !adding_was);
       assert (state <= FLUSH && (state != FLUSH || flushing));
-      if (known && g_told && f_steady) assert ({10'd0, g_asked} >= (g_frame >> 9));
-      if (known && g_told && f_since == 2'd3 && !prof0_changed) assert ({10'd0, g_asked2} >= (g_frame >> 9));
+      if (known && g_changed && f_steady) assert ({10'd0, g_requested} >= (g_frame >> 9));
+      if (known && g_changed && f_since == 2'd3 && !prof0_changed) assert ({10'd0, g_requested2} >= (g_frame >> 9));
     end
   end
   // the threshold that holds now was computed from this profile
   logic f_steady, f_far;
-  (* anyseq *) logic grant;  // the arbiter's; what it starts is told a cycle later
+  (* anyseq *) logic grant;  // the arbiter's; what it starts is reported a cycle later
   logic f_granted = 1'b0, f_could = 1'b0;   // a cycle ago nothing forbade a byte
   always_ff @(posedge clk) f_could <= !hold && prof0_valid && known && !rst;
   always_ff @(posedge clk) f_granted <= grant && !rst;
@@ -119,21 +120,21 @@
     end
   end
 
-  // The report: each byte that starts is told once, with the tick and the data with which it started, and popped with it; no report
-  // is written over before it is taken.
-  logic       g_untold;
+  // The report: each byte that starts is reported once, with the tick and the data with which it
+  // started, and popped with it; no report is written over before it is taken.
+  logic       g_unreported;
   logic [7:0] g_stamp, g_byte;
   always_ff @(posedge clk) begin
     if (f_granted) {g_stamp, g_byte} <= {now[7:0] + 8'(KE), txb_data};
-    g_untold <= !rst && (f_granted || (g_untold && !waited));
+    g_unreported <= !rst && (f_granted || (g_unreported && !waited));
   end
   always_comb begin
     if (f_past && !rst) begin
-      assert (g_untold == (state == WAIT));
+      assert (g_unreported == (state == WAIT));
       if (state == SEND || state == WAIT) assert (data == txb_data);  // the byte sent is the byte reported
-      if (g_untold) assert (g_age < 5'(KE) && txb_valid && txb_data == g_byte && now[7:0] + 8'(KE - 1) - 8'(g_age) == g_stamp);
-      if (waited) assert (g_untold && txb_pop && (!ev_req || ev_ack));
-      assert (waited == (g_untold && g_age == 5'(KE - 1)));
+      if (g_unreported) assert (g_age < 5'(KE) && txb_valid && txb_data == g_byte && now[7:0] + 8'(KE - 1) - 8'(g_age) == g_stamp);
+      if (waited) assert (g_unreported && txb_pop && (!ev_req || ev_ack));
+      assert (waited == (g_unreported && g_age == 5'(KE - 1)));
       if (txb_pop && !waited) assert (state == FLUSH);
       if (ev_req) assert (g_unread <= 4'd10 && g_age == 5'(g_unread) + 5'(KE));  // invariant
     end
@@ -145,7 +146,8 @@
     end
   end
 
-  // A flush: no byte is asked for behind it until it is told, which is when nothing is left, and then soon.
+  // A flush: no byte is requested behind it until it is reported, which is when nothing is left,
+  // and then soon.
   logic       g_flush;
   logic [4:0] g_empty;       // cycles of it without a byte
   always_ff @(posedge clk) begin

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What litepulse_best_effort takes for granted: profile 0 stands still unless litepulse_config says that it changed; the transmit FIFO
-// keeps its head until it is popped; time passes; litepulse_events takes a report within 11 cycles; a frame is 7 bits of 4 cycles at least.
-// For the proof also told: the profile has changed since reset; age: cycles since a byte began, which stays at the top; unread: cycles
-// that a report has waited.
+// What litepulse_best_effort takes for granted: profile 0 stands still unless litepulse_config
+// reports a change; the transmit FIFO keeps its head until it is popped; time passes;
+// litepulse_events takes a report within 11 cycles; a frame is 7 bits of 4 cycles at least. For the
+// proof also changed: the profile has changed since reset; age: cycles since a byte began, which
+// stays at the top; unread: cycles that a report has waited.
 `include "litepulse_environment.svh"
 module litepulse_best_effort_environment #(
     parameter bit ASSUMED = `ASSUMED,
@@ -25,7 +26,7 @@ module litepulse_best_effort_environment #(
     input  logic                  start_timed,
     input  logic                  ev_req,
     input  logic                  ev_ack,
-    output logic                 told,
+    output logic                 changed,
     output logic [4:0]           age,
     output logic [3:0]           unread
 );
@@ -38,7 +39,7 @@ module litepulse_best_effort_environment #(
   always_ff @(posedge clk) begin
     past        <= 1'b1;
     rst_was     <= rst;
-    told        <= (told || prof0_changed) && !rst;
+    changed     <= (changed || prof0_changed) && !rst;
     profile_was <= profile;
     kept        <= txb_valid && !txb_pop && !rst;
     head        <= txb_data;
@@ -48,7 +49,7 @@ module litepulse_best_effort_environment #(
   end
   `ENVIRONMENT begin
     if (past && !prof0_changed && !rst_was) `ASSUME(profile == profile_was);
-    if (past || ASSUMED) `ASSUME(stop != 2'd3 && (!prof0_valid || told || prof0_changed));
+    if (past || ASSUMED) `ASSUME(stop != 2'd3 && (!prof0_valid || changed || prof0_changed));
     if (past && rst_was) `ASSUME(!prof0_changed && !prof0_valid);
     if (past && kept && !rst) `ASSUME(txb_valid && txb_data == head);
     if (past && !rst_was) `ASSUME(now == now_was + 1'b1);

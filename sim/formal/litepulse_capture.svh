@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Promise 5: a level counts from the first of F equal samples, and an edge is where the level that counts changes. The last samples
-// are kept, so that the rule can be asked of them directly: what follows a sample decides about it. Settings change in any cycle: samples
-// from before a channel began anew decide nothing together with those behind it. Included in each channel.
+// are kept, so that the rule can be applied to them directly: what follows a sample decides about
+// it. Settings change in any cycle: samples from before a channel began again decide nothing
+// together with those behind it. Included in each channel.
 
   litepulse_capture_environment environment (.*);
 `ifndef LITEPULSE_CHECK
@@ -18,7 +19,7 @@
   logic           f_wrote, f_wrote2;         // a word came in the last cycle, in the one before
   initial assume (rst);
   assign f_len = (group[c] && f_F != 6'd0) ? f_F : 6'd1;
-  // with one sample per cycle the cycle in which a channel begins anew belongs to what was before
+  // with one sample per cycle the cycle in which a channel begins again belongs to what was before
   assign f_clear = (S > 1 && anew[c]) ? 7'd0 : (f_clear1 >= 7'(F_MAX)) ? 7'(F_MAX) : f_clear1 + 7'd1;
   always_comb begin
     f_history = f_old;
@@ -78,7 +79,8 @@
     f_wrote2 <= f_wrote && !rst;
   end
 
-  // an edge is where the level changes, also from one cycle to the next; it is told with the group and the delay by which it was found
+  // an edge is where the level changes, also from one cycle to the next; it is reported with the
+  // group and the delay by which it was found
   always_ff @(posedge clk) begin
     if (f_past && !rst && !$past(rst)) assert (prior[c] == $past(level[c*S + S - 1]));
     if (f_past && !rst) begin
@@ -104,7 +106,7 @@
 
   // inside
 `ifdef F_ONE
-  // `left` tells how many samples up to now differ from the level that counts
+  // `left`: how many samples up to now differ from the level that counts
   logic f_differ;
   int   f_n;
   logic [5:0] f_last_F;

@@ -9,8 +9,9 @@
   assign f_ev_ready = ~ev_nready;
   assign f_lq_sent = ~lq_nrptr_h;
   // counts and flags of what happened: full pointers of the transmit ring and of the received records, how often a flag has turned
-  logic [LQ_AW:0] f_lq_told;  // launches pulse knows of, and so lq_wptr when it last looked
-  logic [RING_AW:0] f_rx_wr, f_rx_taken, f_rx_told;  // records written, taken, and known to pulse as taken
+  logic [LQ_AW:0] f_lq_pulse;  // launches pulse knows of, and so lq_wptr when it last looked
+  // records written, taken, and known to pulse as taken
+  logic [RING_AW:0] f_rx_wr, f_rx_taken, f_rx_pulse;
   logic [RING_AW:0] f_rx_sent;                       // written when pulse last had its turn
   logic [1:0] f_rx_part;      // the record's next word
   // sys has done something in this turn, and not passed it yet
@@ -65,7 +66,7 @@
     end
     if (rx_write.valid) f_rx_part <= f_rx_part + 1'b1;
     if (rx_written) f_rx_wr <= f_rx_wr + 1'b1;
-    if (rx_came) f_rx_told <= f_rx_told + 1'b1;
+    if (rx_came) f_rx_pulse <= f_rx_pulse + 1'b1;
     if (pulse_take) f_rx_sent <= f_rx_wr;
     if (rx_write.valid && rx_write.word == f_rx_w && f_rx_wr[RING_AW-1:0] == f_rx_n[RING_AW-1:0]) begin
       f_rx_known <= f_rx_wr == f_rx_n;
@@ -86,7 +87,7 @@
       f_cfg_dones     <= !f_cfg_dones;
       f_cfg_bad_given <= cfg_answer.refused;
     end
-    if (pulse_take) f_lq_told <= lq_wptr;
+    if (pulse_take) f_lq_pulse <= lq_wptr;
     f_lost_was <= snap_sel ? (state.rx_gap ? ~state.rx_nlost : 32'd0) : state.ev_gap ? state.ev_lost : 32'd0;
     f_carried <= state.ev_lost_carries;
     if (snap_go && snap_word == SNAP_LOST) {f_lost, f_lost_whole} <= {f_lost_was, !f_carried};
@@ -103,10 +104,10 @@
       f_tx_pops   <= '0;
       f_tx_r      <= '0;
       f_rx_wr     <= '0;
-      f_rx_told   <= '0;
+      f_rx_pulse  <= '0;
       f_rx_sent   <= '0;
       f_rx_part   <= '0;
-      f_lq_told   <= '0;
+      f_lq_pulse  <= '0;
       f_cfg_dones <= 1'b0;
       f_cfg_bad_given <= 1'b0;
       f_snap_known <= 1'b0;
@@ -171,10 +172,10 @@
   // Distances from the write pointer, modulo twice the depth.
   wire [EV_AW:0] f_ev_0 = ev_wptr - f_ev_freed, f_ev_2 = ev_wptr - ev_oldest;
   wire [EV_AW:0] f_ev_3 = ev_wptr - f_ev_seen, f_ev_4 = ev_wptr - f_ev_sent, f_ev_at = ev_wptr - 1'b1 - f_ev_n;
-  wire [RING_AW:0] f_rx_0 = f_rx_wr - f_rx_told, f_rx_2 = f_rx_wr - f_rx_taken, f_rx_at = f_rx_wr - 1'b1 - f_rx_n;
+  wire [RING_AW:0] f_rx_0 = f_rx_wr - f_rx_pulse, f_rx_2 = f_rx_wr - f_rx_taken, f_rx_at = f_rx_wr - 1'b1 - f_rx_n;
   wire [TX_AW:0] f_tx_2 = f_tx_w - f_tx_r, f_tx_at = f_tx_w - 1'b1 - f_tx_n;
   wire [LQ_AW:0] f_lq_0 = lq_wptr - f_lq_seen, f_lq_1 = lq_wptr - f_lq_sent, f_lq_2 = lq_wptr - lq_rptr;
-  wire [LQ_AW:0] f_lq_3 = lq_wptr - f_lq_told, f_lq_at = lq_wptr - 1'b1 - f_lq_n;
+  wire [LQ_AW:0] f_lq_3 = lq_wptr - f_lq_pulse, f_lq_at = lq_wptr - 1'b1 - f_lq_n;
   // a byte was fetched and sys has not counted it yet
   wire f_tx_owed = !f_turn && !passed && tx_taken_h;
   // Flags on their way round: at most one of two neighbours differs.
@@ -219,14 +220,14 @@
       assert (f_ev_2 <= f_ev_0 && f_ev_3 <= f_ev_2 && f_ev_4 <= f_ev_3);
       assert (f_rx_2 <= f_rx_0 && f_rx_0 - f_rx_2 <= 1 && (rx_flag == rx_flag_v) == (f_rx_0 == f_rx_2));
       assert (rx_waddr == f_rx_wr[RING_AW-1:0] && rx_raddr == f_rx_taken[RING_AW-1:0] - 1'b1);
-      // until sys takes one pulse knows all that it took, and what pulse told of is still there
+      // until sys takes one, pulse knows all that it took, and what pulse reported is still there
       if (!f_turn && !f_rx_took) assert (f_rx_0 == f_rx_2 && rx_some_h == (f_rx_sent != f_rx_taken) && f_rx_wr - f_rx_sent <= f_rx_2);
       if (f_rx_took) assert (sys_turn);
       assert (f_lq_1 <= f_lq_0 && f_lq_2 <= f_lq_1 && f_lq_3 <= f_lq_2);
       if (!f_bus_deed) assert (f_ev_ready == f_ev_2 - f_ev_3);
       if (f_deed) assert (turn);
       if (f_bus_deed) assert (f_deed);
-      // whoever passes has worked out what is seen
+      // a side that passes the turn has worked out what is seen
       assert (cycle < 3'(TURN) && (sys_turn || (cycle == 3'd0 && !passed)) && (cycle < 3'd5 || passed) && (!f_turn || !sys_turn));
       if (cycle == 3'd0) assert (!passed && !f_deed);
       if (turn && cycle != 3'd0) assert (f_deed);
@@ -261,7 +262,7 @@
     if (f_lq_known) assert (f_lq_mem == f_lq_data);
     if (f_pulse_zero) begin
       assert (ev_wptr == EV_FIRST_NUMBER && rx_waddr == '0 && f_rx_wr == '0 && f_rx_sent == '0 && f_rx_part == '0 && f_tx_r == '0 && tx_rptr == '0 && lq_rptr == '0);
-      assert (ev_noldest_v == ~EV_FIRST_NUMBER && f_rx_told == '0 && !rx_flag_v && f_lq_told == '0 && !lq_flag_v);
+      assert (ev_noldest_v == ~EV_FIRST_NUMBER && f_rx_pulse == '0 && !rx_flag_v && f_lq_pulse == '0 && !lq_flag_v);
       assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && f_tx_pops == '0);
       assert (!cfg_ack && !cfg_bad && !f_cfg_dones && !f_cfg_bad_given && snap_word == SNAP_LOST && !snap_ack);
       assert (!cfg_flag_v && !snap_flag_v);

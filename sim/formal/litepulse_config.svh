@@ -120,7 +120,7 @@
         if (!$past(asked)) assert ({rest_named, rest_named_level} == $past({rest_wanted, rest_wanted_level}));
         if (rest_named != $past(rest_named) || (rest_named && rest_named_level != $past(rest_named_level)))
           assert (rest_level == !prof_invert[0] || $past(hold_tty, 2));
-        // the copy follows a cycle later, and is said to change in both
+        // the copy follows a cycle later, and prof0_changed is high in both
         if (f_wrote && f_write_profile && $past(mem_entry) == 2'd0) assert (prof0_changed);
         assert (load0 == (f_wrote && f_write_profile && $past(mem_entry) == 2'd0));
         if ($past(load0)) assert (prof0_changed && f_profile0 == {$past(format[10:0]), $past(cfg_data)});
@@ -129,7 +129,7 @@
         if (cfg_done && $past(cfg_addr) < litepulse_map_pkg::CFG_LINE && $past(cfg_addr[0])
             && {$past(format[3:0]), $past(cfg_data)} < 36'(4 * S * 256)) assert (cfg_err);
         if (cfg_done && $past(is_lin)) assert (cfg_err || $past(lin_req && lin_done && !lin_err));
-        // refused is told of
+        // a refusal is reported
         if (cfg_done && cfg_err && !$past(is_train)) assert ($past(ev_req) && $past(ev_kind) == litepulse_map_pkg::KIND_REFUSED);
       end else begin
         assert (prof_valid == 4'd0 && !break_hold && !loopback && !rx_enable && !cfg_done && !ev_req && nde_lead == '1

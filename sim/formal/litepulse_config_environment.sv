@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What litepulse_config takes for granted: of the crossing, that a word is held until it is answered, and that another one comes later; of
-// litepulse_launch_memory, that it tells what a period is.
+// litepulse_launch_memory, that it reports whether a period is long.
 `include "litepulse_environment.svh"
 `include "litepulse_types.svh"
 module litepulse_config_environment #(
@@ -18,18 +18,18 @@ module litepulse_config_environment #(
     input profile_write_t mem_write,
     input logic        decided          // the module's own: it waits for mem_ready
 );
-  logic        past = 1'b0, asked, done_was, long1, long2;
+  logic        past = 1'b0, requested, done_was, long1, long2;
   logic [37:0] word;
   always_ff @(posedge clk) begin
-    past     <= 1'b1;
-    asked    <= cfg_req && !cfg_done && !rst;
-    done_was <= cfg_done && !rst;
-    word     <= {cfg_addr, cfg_data};
+    past      <= 1'b1;
+    requested <= cfg_req && !cfg_done && !rst;
+    done_was  <= cfg_done && !rst;
+    word      <= {cfg_addr, cfg_data};
     {long1, long2} <= {mem_long, long1};
   end
   `ENVIRONMENT begin
     // (the bus side may have forgotten the word in the first cycle of a reset, when it no longer counts)
-    if (past && asked && (ASSUMED || !rst)) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
+    if (past && requested && (ASSUMED || !rst)) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
     if (past && done_was) `ASSUME(!cfg_req);
     if (past && mem_ready && decided) `ASSUME(long2 == ({mem_write.period_high, cfg_data} >= 36'(4 * S * 256)));
   end

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promise 6: nothing is lost in silence. Counters of what came and of what the stream tells, an edge record of any cycle followed
-// from its arrival to the FIFO or to a gap, and for each request the cycles it waits. Included at the end of litepulse_events.
+// Promise 6: nothing is lost without a report. Counters of what came and of what the stream
+// reports, an edge record of any cycle followed from its arrival to the FIFO or to a gap, and for
+// each request the cycles it waits. Included at the end of litepulse_events.
 
   logic [4*PORTS-1:0] since;
   logic [6*PORTS-1:0] waits;
@@ -121,9 +122,9 @@
     end
   end
 `else
-  // Numbers: all that happened is in the stream, told as lost, counted as lost, or in here ------------------------------------
-  // but what is lost in a gap that is told as one of at least so many
-  logic [31:0] f_came, f_told, f_lost, f_skipped;
+  // Numbers: all that happened is in the stream, reported as lost, counted as lost, or in here
+  // ----- except what is lost in a gap that is reported as one of at least N
+  logic [31:0] f_came, f_reported, f_lost, f_skipped;
   logic        f_skips;         // in this gap
   logic [15:0] f_upper;
   assign f_upper = litepulse_map_pkg::LOST_STOP[31:16];
@@ -132,15 +133,15 @@
     f_came <= rst ? 32'd0 : f_came + 32'(mine) + 32'(come_a) + 32'(come_f);
     f_skipped <= rst ? 32'd0 : f_skipped + ((!open && stopped) ? 32'(number) : 32'd0);
     f_skips <= !rst && !open && (f_skips || (stopped && number != '0));
-    if (rst) f_told <= 32'd0;
-    else if (ev_wr) f_told <= f_told + ((ev_wdata[79:76] == litepulse_map_pkg::KIND_OVERFLOW) ? ev_wdata[127:96] : 32'd1);
+    if (rst) f_reported <= 32'd0;
+    else if (ev_wr) f_reported <= f_reported + ((ev_wdata[79:76] == litepulse_map_pkg::KIND_OVERFLOW) ? ev_wdata[127:96] : 32'd1);
   end
   always_comb begin
     if (f_past && !rst) begin
       assume (f_total <= NW'(6 + 2 * F_BUSY));
       if (f_waits) assume (f_age <= 7'(F_AGE));
-      assert (f_came == f_told + f_skipped + 32'(full) + 32'(one_p) + (rec_all ? p_data : 32'd0) + 32'(f_total) + (gap ? f_lost : 32'd0));
-      assert (seq == f_told[15:0]);
+      assert (f_came == f_reported + f_skipped + 32'(full) + 32'(one_p) + (rec_all ? p_data : 32'd0) + 32'(f_total) + (gap ? f_lost : 32'd0));
+      assert (seq == f_reported[15:0]);
       assert (ev_gap == gap && (!gap || ev_lost_carries || ev_lost == f_lost));
       // inside
       assert (!(full && gap) && !(wrapped && !gap && full && st_data == 32'd0));
@@ -189,11 +190,12 @@
       if (full) assert (f_room >= 1 && (st_kind != litepulse_map_pkg::KIND_EDGE || f_room > 16));
       if (ev_wr) assert (ev_free != '0);
       if (ev_wr && ev_wdata[79:76] == litepulse_map_pkg::KIND_EDGE) assert (ev_free > 16);
-      // a gap is told with a next record that is stored, or by itself beyond the reserve: then at once
+      // a gap is reported with a next record that is stored, or by itself beyond the reserve: then
+      // at once
       if (close) assert (f_room > 16 || (f_mine && store && f_room >= 2));
       if (gap && !close) assert (f_may_wrap || (f_any ? !one_p || f_room < 2 : f_room <= 16));
       assert (!close || !wrapped);
-      // what is not stored had no room
+      // a record that is not stored had no room
       if (lose) assert (f_any ? f_room <= (EV_AW + 1)'(full || gap) : f_room <= 16 + (EV_AW + 1)'(full || gap));
     end
   end

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What litepulse_events takes for granted: of whoever asks, that a request stands until it is taken, that another one comes 16 cycles later
-// (of the last port, which litepulse_config has, two may: a snapshot and the answer to its word), and how old it is; of
-// litepulse_capture, that an edge record has an edge; of the ring, that room only grows but by what is written.
+// What litepulse_events takes for granted: of each port, that a request stands until it is taken,
+// that another one comes 16 cycles later (of the last port, which litepulse_config has, two may: a
+// snapshot and the answer to its word), and how old it is; of litepulse_capture, that an edge
+// record has an edge; of the ring, that room only grows but by what is written.
 //   WAIT  cycles that a request waits at most
 // For the proof also since and waits of each port: cycles since its last request came, up to 15; cycles that its request has waited. And
 // second: the second cycle of a brief request.
@@ -35,7 +36,7 @@ module litepulse_events_environment #(
   logic                  past = 1'b0, rst_was, wr_was;
   logic [63-$clog2(S):0] now_was;
   logic [EV_AW:0]        free_was;
-  logic [PORTS-1:0]      stands;          // asked and not taken in the last cycle
+  logic [PORTS-1:0]      stands;          // requested and not taken in the last cycle
   logic [4*PORTS-1:0]    kind_was, source_was;
   logic [C*S-1:0]        filtered;        // bits of filtered channels
   logic [3:0]            earlier;          // as `since` of the last port, for the request before its last one

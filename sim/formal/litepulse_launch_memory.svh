@@ -19,7 +19,7 @@
   logic [10:0] f_format;
   logic [2:0]  f_stable = 3'd0;
   logic        f_long, f_long2;
-  logic        f_start = 1'b1;              // the first cycles, in which nobody writes
+  logic        f_start = 1'b1;              // the first cycles, in which nothing writes
   logic [1:0]  f_age = 2'd0;
   initial assume (queue == 4'd0 && rests && wrote == 3'd0);
   always_comb begin

@@ -34,13 +34,13 @@ module litepulse_lin_environment #(
 );
   localparam int APART = 16;
   localparam int BEFORE_BREAK = 32;
-  logic        past = 1'b0, rst_was, asked, enable_was, counting_was, triggered;
+  logic        past = 1'b0, rst_was, requested, enable_was, counting_was, triggered;
   logic [7:0]  data_was;
   logic [33:0] word;
   always_ff @(posedge clk) begin
     past         <= 1'b1;
     rst_was      <= rst;
-    asked        <= cfg_req && !cfg_done && !rst;
+    requested    <= cfg_req && !cfg_done && !rst;
     word         <= {cfg_addr, cfg_data};
     enable_was   <= enable;
     counting_was <= counting;
@@ -55,7 +55,7 @@ module litepulse_lin_environment #(
       if (byte_stb) `ASSUME(rest == 4'd0);
       if (enable && byte_stb && line_events.byte_ok && byte_data == 8'h55) `ASSUME(after == 4'd0 && !break_stb);
       if (enable && break_stb) `ASSUME(quiet == 6'd0 && !waiting);
-      if (asked) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
+      if (requested) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
       if (cfg_req) `ASSUME(cfg_addr != 2'd3);
       if (enable_was) `ASSUME(data == data_was || rst_was);
       if (enable && launched) `ASSUME(!waiting && !counting);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // litepulse_lin from its reset on, seen from its ports alone: an entry is written, then come a header, its answer and maybe another header,
 // at fixed cycles. Free are what is written and heard: data, length and options; one mistake in a header; a byte that comes
-// back wrong or was not launched; a frame of somebody else that begins at any time.
+// back wrong or was not launched; another device's frame that begins at any time.
 //
 //   HEADERS        1 or 2
 //   LENGTH         the most bytes of data
@@ -54,7 +54,7 @@ module litepulse_lin_frame #(
   (* anyconst *) logic [1:0] f_fault;         // of what is heard as record f_record: 1 its value, 2 its stop bit, 3 it was not launched
   (* anyconst *) logic [3:0] f_record;
   (* anyconst *) logic [7:0] f_value;
-  (* anyconst *) logic [9:0] f_foreign;       // the cycle in which a frame of somebody else has begun
+  (* anyconst *) logic [9:0] f_foreign;       // the cycle in which another device's frame has begun
   logic [3:0] record;                         // the last one
   logic [5:0] phase;                          // cycles since then
   logic       second, open, spent, was_launched, foreign, counting, counted;
@@ -62,13 +62,17 @@ module litepulse_lin_frame #(
   logic       hit, overtaken, data_set;
   logic [7:0] data_next;
 
-  wire [5:0]  asked = {3'd0, ID ^ {2'b00, f_other}};
+  wire [5:0]  requested = {3'd0, ID ^ {2'b00, f_other}};
   wire        mistake = f_mistake != 3'd0 && f_which == second;
   wire        fault = !second && record == f_record;
   wire        next_fault = !second && record + 4'd1 == f_record;
   wire        begins = phase == 6'd0;
   wire        hears = begins && record > BREAK;
-  wire [7:0]  pid = {~(asked[1] ^ asked[3] ^ asked[4] ^ asked[5]), asked[0] ^ asked[1] ^ asked[2] ^ asked[4], asked};
+  wire [7:0]  pid = {
+      ~(requested[1] ^ requested[3] ^ requested[4] ^ requested[5]),
+      requested[0] ^ requested[1] ^ requested[2] ^ requested[4],
+      requested
+  };
   wire        break_stb = begins && record == BREAK && !(mistake && f_mistake == 3'd1);
   wire        byte_end = record > BREAK && phase == 6'(ENDS);
   wire        launched = record >= PID && counted && !(next_fault && f_fault == 2'd3);
@@ -153,7 +157,7 @@ module litepulse_lin_frame #(
       if (hit) assert (open && phase > 6'd1 && phase <= 6'(ENDS));
       if (byte_end && record >= PID) assert (hit == open);
       if (hit) assert (data == wanted);
-      // somebody else
+      // another device
       if (counting) assert (overtaken == foreign);
     end
   end

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Promises 3 and 5 as the receiver sees them: a frame begins at the first fall of the line that is looked for and has that sample's
-// tick; bits are taken at the cycles floor((k + 1/2)*P) behind it, at its place in the cycle; the frame's end is told at floor(N*P) ticks,
-// and a break's at its first mark, for every period. Where the next half bit ends is kept as a number of cycles and a fraction that is
-// never rounded. Included at the end of litepulse_line_rx.
+// tick; bits are taken at the cycles floor((k + 1/2)*P) behind it, at its place in the cycle; the
+// frame's end is reported at floor(N*P) ticks, and a break's at its first mark, for every period.
+// Where the next half bit ends is kept as a number of cycles and a fraction that is never rounded.
+// Included at the end of litepulse_line_rx.
 
   litepulse_line_rx_environment #(.S(S)) environment (.*);
 `ifndef LITEPULSE_CHECK
@@ -121,9 +122,9 @@
     f_tail <= (stored || (f_tail && f_end != '0)) && enable && !rst;
   end
 
-  // How it is told, and the end of a break: with more samples per cycle a cycle later
+  // How it is reported, and the end of a break: with more samples per cycle a cycle later
   logic [2:0] f_enabled;                // in the last cycles, the latest first
-  logic       f_told;                   // byte_end, brk_stb and what belongs to them are right
+  logic       f_outputs_right;        // byte_end, brk_stb and what belongs to them are right
   logic       f_inside;                 // so is what byte_end is made of
   logic       f_shifted;                // the sample in which the frame began makes its end a cycle later
   always_ff @(posedge clk) f_enabled <= {f_enabled[1:0], enable && !rst};
@@ -131,12 +132,12 @@
     if (S == 1) begin : gen_f_end
       assign f_inside = 1'b1;
       assign f_shifted = 1'b0;
-      assign f_told = byte_end == (f_tail && f_end == '0) && byte_end_off == 3'd0
+      assign f_outputs_right = byte_end == (f_tail && f_end == '0) && byte_end_off == 3'd0
           && brk_stb == f_break_ends && (!brk_stb || (brk_off == f_mark && brk_own == (f_break_own || line_own)));
     end else begin : gen_f_end
       logic [39:0]    f_ticks;          // from the first sample of the cycle, whole cycles and fraction
       logic           f_until_on, f_over, f_brk_stb, f_brk_own;
-      logic [F_W-1:0] f_until;          // cycles until it is told
+      logic [F_W-1:0] f_until;          // cycles until it is reported
       logic [2:0]     f_where, f_brk_off;
       logic [FW-1:0]  f_frac1, f_frac2, f_frac3;    // of the ends of the half bits behind the centre
       logic [FW-1:0]  f_last;           // of the frame's end
@@ -160,10 +161,10 @@
       assign f_sample  = {1'b0, f_last[FW-1:9]} + {1'b0, gen_end.from};
       assign f_shifted = f_over;
       always_comb begin
-        f_told = 1'b1;
-        if (f_enabled == 3'b111) f_told = byte_end == (f_until_on && f_until == '0) && (!byte_end || byte_end_off == f_where);
-        if (f_enabled[1:0] == 2'b11 && brk_stb != f_brk_stb) f_told = 1'b0;
-        if (f_enabled[1:0] == 2'b11 && brk_stb && {brk_off, brk_own} != {f_brk_off, f_brk_own}) f_told = 1'b0;
+        f_outputs_right = 1'b1;
+        if (f_enabled == 3'b111) f_outputs_right = byte_end == (f_until_on && f_until == '0) && (!byte_end || byte_end_off == f_where);
+        if (f_enabled[1:0] == 2'b11 && brk_stb != f_brk_stb) f_outputs_right = 1'b0;
+        if (f_enabled[1:0] == 2'b11 && brk_stb && {brk_off, brk_own} != {f_brk_off, f_brk_own}) f_outputs_right = 1'b0;
         f_inside = 1'b1;
         if (f_tail && enable) begin
           f_inside = f_until_on && f_until == f_end + F_W'(1) + F_W'(f_over)
@@ -207,7 +208,7 @@
         assert (point == (run && f_left == F_W'(1)));
         assert (centre == (run && f_left == '0 && !f_k[0]));
         assert (stored == (centre && f_c == f_bits + 4'd1 + 4'(format.parity != litepulse_map_pkg::PARITY_NONE)));
-        assert (f_told);
+        assert (f_outputs_right);
         assert (done == (stored || (centre && f_c == 4'd0 && vote)));
       end
       assert (found == f_found);
@@ -323,7 +324,8 @@
       cover (byte_end && format.stop == 2'd2 && run);
       cover (rec_valid && rec_flags[2]);
       cover (brk_stb);
-      // with more samples per cycle: the next frame begins, the break ends in the same cycle; the frame's end is told a cycle later
+      // with more samples per cycle: the next frame begins, the break ends in the same cycle; the
+      // frame's end is reported a cycle later
       if (S > 1) cover (stored && found && enable);
       if (S > 1) cover (stored && rec_flags[2] && f_break_ends);
       if (S > 1) cover (byte_end && f_shifted);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What litepulse_line_tx takes for granted: of litepulse_arbiter, that a launch begins on a free line only, and that what is told of it
-// is so; of litepulse_launch_memory, that it shows what was read, and that `few` is so.
+// What litepulse_line_tx takes for granted: of litepulse_arbiter, that a launch begins on a free
+// line only, and that what it reports about it is true; of litepulse_launch_memory, that it shows
+// what was read, and that `few` is true.
 `include "litepulse_environment.svh"
 `include "litepulse_types.svh"
 module litepulse_line_tx_environment #(
@@ -22,7 +23,8 @@ module litepulse_line_tx_environment #(
     input  logic         hold_next,
     input  logic         free_next,
     input  logic [2:0]   free_off,
-    output logic        free_was,         // the line, from sample free_off_was on, as it was told in the last cycle
+    // free in the last cycle, from sample free_off_was on
+    output logic        free_was,
     output logic [2:0]  free_off_was
 );
   logic        past = 1'b0, rst_was, prepare_was, hold_was, hold_next_was;

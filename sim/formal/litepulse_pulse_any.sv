@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The pulse domain under anything that the crossing and the pins may do: any inputs, any bytes and launches, any words, each held until it
 // is answered, streams of which any part is freed at any time, and resets of three cycles. Between two words lie four cycles of rest, or
-// eight behind one that an event tells of; the crossing takes longer for its turns. See environment.sby.
+// eight behind one that an event reports; the crossing takes longer for its turns. See
+// environment.sby.
 //   SETUP  3: profile 0 and the receiver are set up first. 0: any words from the first one on
 `include "litepulse_types.svh"
 module litepulse_pulse_any #(

@@ -6,7 +6,8 @@
   litepulse_receive_environment #(.RING_AW(RING_AW)) environment (.rest(f_rest), .*);
 `ifndef LITEPULSE_CHECK
   logic        f_past = 1'b0;
-  logic [31:0] f_came, f_told;       // bytes that came, without those not counted; bytes stored or counted in the stream
+  // bytes that came, without those not counted; bytes stored or counted in the stream
+  logic [31:0] f_came, f_reported;
   logic [31:0] f_lost;               // bytes of a gap whose count is not in the stream yet
   logic        f_skips;              // bytes that were not counted are among them
   logic        f_pair;               // the count must come next
@@ -37,22 +38,22 @@
     if (open) f_skips <= 1'b0;
     else if (gap && rec_valid && stopped) f_skips <= 1'b1;
     if (last) f_pair <= f_is_gap;
-    if (f_is_count) f_told <= f_told + f_written[31:0];
-    else if (last && !f_is_gap) f_told <= f_told + 32'd1;
+    if (f_is_count) f_reported <= f_reported + f_written[31:0];
+    else if (last && !f_is_gap) f_reported <= f_reported + 32'd1;
     if (rst) begin
-      f_told <= 32'd0;
+      f_reported <= 32'd0;
       f_lost <= 32'd0;
       f_pair <= 1'b0;
     end
   end
   always @* begin
     if (f_past && !rst) begin
-      assert (f_came == f_told + f_lost + 32'(full || (telling && !gap)));
+      assert (f_came == f_reported + f_lost + 32'(full || (telling && !gap)));
       if (rx_wr) assert (rx_free != '0);
       // a byte is stored as it came, and only a byte that finds no room opens a gap
-      if (last && !f_info[12] && f_told == f_which) assert (f_written == f_record);
+      if (last && !f_info[12] && f_reported == f_which) assert (f_written == f_record);
       if (open) assert (f_room == '0);
-      if (f_is_gap && f_told == f_which) assert (f_written == {f_record[63:48], GAP_INFO, f_record[31:0]});
+      if (f_is_gap && f_reported == f_which) assert (f_written == {f_record[63:48], GAP_INFO, f_record[31:0]});
       if (last && f_info[15]) assert (f_written[31:0] == f_lost && f_lost != 32'd0 && f_written[63:48] == 16'd0);
       // the number follows at once
       if (f_pair) assert (rx_wr && (!last || f_is_count));
@@ -61,7 +62,7 @@
       // the header's count does not include a gap whose count is in the stream
       if (rx_gap) assert (~rx_nlost == f_lost && f_lost != 32'd0);
       if (!rx_gap && !f_pair) assert (f_lost == 32'd0);
-      // what is not counted makes the count one of at least so many, which never wraps
+      // bytes that are not counted make the count one of at least N, which never wraps
       assert (f_lost <= litepulse_map_pkg::LOST_STOP);
       if (gap && !f_fresh) assert (!stopped || f_lost == litepulse_map_pkg::LOST_STOP);
       if (gap && !f_fresh && !f_just) assert (stopped || f_lost != litepulse_map_pkg::LOST_STOP);
@@ -89,9 +90,9 @@
       if (full && ending) assert (f_rest >= (rx_wword[0] ? 4'd7 : 4'd8));
       if (telling && !gap) assert (f_rest >= 4'd5 - 4'(rx_wword) && !f_whole[44] && !f_whole[47]);
       if (gap) assert (f_whole[47:32] == GAP_INFO);
-      if (full && f_told + f_lost == f_which) assert ({word3, info, word1, word0} == f_record);
-      if (telling && !gap && f_told == f_which) assert (f_whole == f_record);
-      if (gap && f_told == f_which) assert (f_whole[63:48] == f_record[63:48] && f_whole[31:0] == f_record[31:0]);
+      if (full && f_reported + f_lost == f_which) assert ({word3, info, word1, word0} == f_record);
+      if (telling && !gap && f_reported == f_which) assert (f_whole == f_record);
+      if (gap && f_reported == f_which) assert (f_whole[63:48] == f_record[63:48] && f_whole[31:0] == f_record[31:0]);
     end
   end
   // `fault` is high for one cycle when a gap begins
@@ -102,7 +103,7 @@
     if (f_past && !rst) begin
       cover (f_is_count && f_written[31:0] == 3);
       cover (gap && rec_valid && rx_free > 1);
-      cover (last && !f_info[12] && f_words != '0 && f_told > 32'd1 && $past(full, 5) && $past(ending, 6));
+      cover (last && !f_info[12] && f_words != '0 && f_reported > 32'd1 && $past(full, 5) && $past(ending, 6));
     end
   end
 `endif

@@ -8,8 +8,8 @@
   logic f_past = 1'b0;
   logic f_took, f_freed;                  // in the last cycle
   logic [3:0] f_since;                    // cycles since a record was taken, less one
-  logic [1:0] f_was;                      // the word asked for in the last cycle, ...
-  logic f_asked;                          // ... if one was
+  logic [1:0] f_was;                      // the word requested in the last cycle, ...
+  logic f_requested;                      // ... if one was
   logic [RX_AW:0] f_wptr, f_oldest, f_ready, f_left, f_at;
   (* anyseq *) logic [RX_AW:0] f_index;   // which record is read; also one that is not ready
   logic f_read;                           // the last cycle read word f_part of record f_n, when it was ready
@@ -30,12 +30,12 @@
     assume (f_index[RX_AW-1:0] == rx_read.index[RX_AW-1:0]);
   end
   always_ff @(posedge clk) begin
-    f_past  <= 1'b1;
-    f_took  <= rx_fetched.take && !rst;
-    f_freed <= rx_read.free && !rst;
-    f_since <= rx_fetched.take ? 4'd0 : (rst || f_since == 4'd9) ? 4'd9 : f_since + 4'd1;
-    f_was   <= part;
-    f_asked <= rx_fetch.en;
+    f_past      <= 1'b1;
+    f_took      <= rx_fetched.take && !rst;
+    f_freed     <= rx_read.free && !rst;
+    f_since     <= rx_fetched.take ? 4'd0 : (rst || f_since == 4'd9) ? 4'd9 : f_since + 4'd1;
+    f_was       <= part;
+    f_requested <= rx_fetch.en;
     if (store && part == f_part && f_wptr[RX_AW-1:0] == f_n[RX_AW-1:0]) begin
       f_known <= f_wptr == f_n;
       f_data  <= rx_fetched.data;
@@ -53,7 +53,7 @@
       assert (f_left <= F_DEPTH);
       assert (~rx_records.nready == 10'(f_ready) && rx_records.nlimit == {{(9 - RX_AW) {1'b1}}, nlimit});  // whatever the depth
       if (moving) assert (f_left < F_DEPTH);
-      if (store) assert (!rx_read.en && f_asked && f_was == part);  // it is the word that the crossing has fetched
+      if (store) assert (!rx_read.en && f_requested && f_was == part);  // it is the word that the crossing has fetched
       if (!f_freed) assert (f_ready <= f_left && f_ready == ~nlimit - FIRST_NUMBER);
       if (f_read) assert (f_known && (f_part[0] ? rdata[31:16] : rdata[15:0]) == f_data);
       // inside
@@ -65,23 +65,23 @@
       if (moving && rested) assert (f_took);
       // for the rest of a turn of litepulse_cdc nothing more is taken
       assert (f_since == 4'd9 || (f_since < 4'd9 && !rx_fetch.idle && (moving ? f_since >= {1'b0, part, ready} : f_since == 4'd8)));
-      if (ready) assert (f_asked && f_was == part);
+      if (ready) assert (f_requested && f_was == part);
     end
   end
 
   // Only a read makes a word wait: it is stored in its second cycle, or in the first cycle without a read after that. Each stored record
   // gives one `arrived`, and can be read in the cycle after it.
   logic f_stored;  // the last cycle stored a record's last word
-  logic f_told;
+  logic f_arrived_was;
   always_ff @(posedge clk) begin
     f_stored <= store && part == 2'd3 && !rst;
-    f_told   <= rx_records.arrived && !rst;
+    f_arrived_was <= rx_records.arrived && !rst;
     if (f_past && !rst && !$past(rst)) begin
       if ($past(moving && !ready)) assert (moving && ready);
       if ($past(moving && ready && rx_read.en)) assert (moving && ready && part == $past(part));
       if ($past(moving && ready && !rx_read.en)) assert (!ready && (moving ? part == $past(part) + 2'd1 : f_stored));
       assert (rx_records.arrived == f_stored);
-      if (f_told) assert (rx_fetch.idle && f_ready != '0 || $past(rx_read.free) || $past(rx_read.free, 2));
+      if (f_arrived_was) assert (rx_fetch.idle && f_ready != '0 || $past(rx_read.free) || $past(rx_read.free, 2));
     end
     cover (f_past && !rst && f_read && f_n[RX_AW] && !rx_fetch.room && rdata != '0);
     cover (f_past && !rst && f_stored && $past(rx_read.en, 3) && $past(rx_read.en, 5) && $past(rx_read.en, 7));

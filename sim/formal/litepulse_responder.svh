@@ -155,12 +155,12 @@
       if (due) assert (count && g_answers && g_tc == GW'(KE + 1) && off == g_t_off && may_be_due);
       if (late) assert (count && !due && !overtaken && !g_answers);
       if (count && g_tc <= GW'(KE + 1)) assert (due || overtaken || late);
-      // in place of due, if somebody else has begun a frame before; it is told as busy
+      // in place of due, if another device has begun a frame before; it is reported as busy
       if (overtaken) assert (count && g_answers && g_tc == GW'(KE + 1) && off == g_t_off && g_overtaken && !due);
       if (due) assert (!g_overtaken);
       // LIN's answers are frames, and more than one
       if (armed && g_trigger == litepulse_map_pkg::TRIGGER_LIN) assert (g_rearm && kind == litepulse_map_pkg::LAUNCH_FRAME);
-      // the record tells of it: of what, why, when
+      // the record reports it: what, why, when
       if (ev_req) begin
         assert (ev_kind == ((g_outcome == 2'd1) ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED));
         assert (ev_flags == ((g_outcome == 2'd1) ? 8'd0

@@ -11,16 +11,16 @@ module litepulse_sequencer_environment #(
     input logic [3:0]  host_addr,
     input logic [31:0] host_data
 );
-  logic        past = 1'b0, asked, done_was;
+  logic        past = 1'b0, requested, done_was;
   logic [35:0] word;
   always_ff @(posedge clk) begin
-    past     <= 1'b1;
-    asked    <= host_we && !host_done && !rst;
-    done_was <= host_done && !rst;
-    word     <= {host_addr, host_data};
+    past      <= 1'b1;
+    requested <= host_we && !host_done && !rst;
+    done_was  <= host_done && !rst;
+    word      <= {host_addr, host_data};
   end
   `ENVIRONMENT begin
-    if (past && asked) `ASSUME(host_we && {host_addr, host_data} == word);
+    if (past && requested) `ASSUME(host_we && {host_addr, host_data} == word);
     if (past && done_was) `ASSUME(!host_we);
   end
 endmodule

@@ -74,7 +74,7 @@
       assert (due == g_due);
       if (due) assert (off == 3'(g_t[2:0] & 3'(S - 1)));
       assert (fired == g_fired);
-      // told when and only when a far count has ended, a cycle later
+      // reported when and only when a far count has ended, a cycle later
       assert (wrapped == g_ended);
       // one cycle later: armed then and still, and enough was left
       if (armed && g_armed1) assert (slack_ok == (g_far1 || (!g_left1[67] && g_left1 >= $signed({36'd0, g_frame1}))));

@@ -46,7 +46,7 @@ module litepulse_slot #(
       low    <= value[2:0] & 3'(S - 1);
       armed  <= arm;
       is_far <= beyond;
-      // nobody loads over what is about to be launched
+      // a launch that is about to begin is never loaded over
       assert (!armed || is_far || rest > 35'sd5);
     end else if (due || take_back) armed <= 1'b0;
     fired   <= (fired || due) && !load && !forget;

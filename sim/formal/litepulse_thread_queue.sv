@@ -68,11 +68,11 @@ module litepulse_thread_queue #(
   assign g_rest  = \source.slot.rest ;
   assign g_rest_ticks = $signed({{33{g_rest[34]}}, g_rest}) <<< SL;
 
-  // Said of the entry's own tick. A run begins at one of the labels below, in any state that `holds` there, and ends at the next of them,
-  // where it has to hold again.
+  // About the entry's own tick. A run begins at one of the labels below, in any state that `holds`
+  // there, and ends at the next of them, where it has to hold again.
   logic [63:0] g_t;
   logic signed [67:0] g_left, g_ahead, g_soonest;
-  logic        g_invalid, g_order, g_past, g_holds, g_at_label, g_told = 1'b0;
+  logic        g_invalid, g_order, g_past, g_holds, g_at_label, g_reported = 1'b0;
   (* anyconst *) logic [63:0] g_seen;         // when the entry was at the head of the idle queue
   (* anyconst *) logic [4:0]  g_start;         // idle, place, wait, over, disarm
   logic [4:0]  start;
@@ -167,9 +167,10 @@ module litepulse_thread_queue #(
     if (ends && !stopped) begin
       assert (g_holds);
       assert (!start[0] || !is_wait);
-      if (start[3]) assert (is_idle && g_popped && g_told && w_before == g_t);
+      if (start[3]) assert (is_idle && g_popped && g_reported && w_before == g_t);
       else if (!start[4]) assert (!is_idle && !g_popped);
-      // a flush leaves nothing armed, drops what was there and forgets the tick; what had gone just then is told like any other
+      // a flush leaves nothing armed, drops what was there and forgets the tick; what had gone just
+      // then is reported like any other
       if (start[4] && is_idle) assert (g_flushed && w_before == 64'd0);
       if (start[4]) assert (is_idle || (is_over && !g_popped));
     end
@@ -186,9 +187,9 @@ module litepulse_thread_queue #(
         if (g_far) assert (!g_left[67] && g_left - $signed({36'd0, g_value}) >= $signed(68'h80002000));
       end
       if (argument == litepulse_program_pkg::Q_DO_POP && action == litepulse_program_pkg::ACT_DO) assert (start[3] && !g_popped);
-      // told once, as what it was
+      // reported once, as what it was
       if (ev_ack) begin
-        assert (start[3] && !g_told && r_source == litepulse_map_pkg::SRC_QUEUE && r_data == {g_head[127:112], 4'd0, g_head[107:96]});
+        assert (start[3] && !g_reported && r_source == litepulse_map_pkg::SRC_QUEUE && r_data == {g_head[127:112], 4'd0, g_head[107:96]});
         if (outcome == litepulse_program_pkg::OUT_PULSE) begin
           assert (r_kind == (granted ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_REFUSED));
           assert (r_flags == (granted ? 8'd0 : litepulse_map_pkg::REASON_BUSY) && r_lo == ev_lo && r_off == ev_off);
@@ -197,7 +198,7 @@ module litepulse_thread_queue #(
           assert (r_flags == (g_invalid ? litepulse_map_pkg::REASON_INVALID : g_order ? litepulse_map_pkg::REASON_ORDER
               : litepulse_map_pkg::REASON_LATE));
         end
-        g_told <= 1'b1;
+        g_reported <= 1'b1;
       end
       // best effort is held off while an entry is worked on
       if (!g_popped && !armed && lq_avail != '0) assert (!be_ok);

@@ -96,7 +96,7 @@ module litepulse_thread_train #(
   // the words as the run found them
   logic [31:0] g_number, g_count, g_frac, g_i, g_n, g_d, g_at, g_period, g_num, g_den, g_step, g_base, g_from;
   logic [63:0] g_tick, g_before, g_taken, g_begin, g_start_tick;
-  logic        g_pending, g_placed = 1'b0, g_told = 1'b0, g_answered = 1'b0, g_error, g_asap, g_word_bad, g_far_was, g_exact;
+  logic        g_pending, g_placed = 1'b0, g_reported = 1'b0, g_answered = 1'b0, g_error, g_asap, g_word_bad, g_far_was, g_exact;
   // how the command was answered; other words may follow it
   logic        g_ok, g_bad;
   assign g_ok  = g_answered ? !g_error : cfg_done && !cfg_err;
@@ -171,7 +171,8 @@ module litepulse_thread_train #(
       if (start[0] || start[1]) assume (w_before == w_tick);
       if (start[6]) assume (mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24) * S) - {16'd0, g_lead});
       if (start[1]) assume (w_base == w_frac);
-      // a pulse that is placed anew does not come before that is done (sim/house/test_program.py, test_change_redo)
+      // a pulse that is placed again does not come before that is done (sim/house/test_program.py,
+      // test_change_redo)
       if (start[1] || start[2] || start[5] || start[6]) assume (!armed || \source.slot.rest > 35'sd120);
       if (start[3] || start[4] || start[7]) begin
         assume (cfg_req && cfg_addr == 4'(litepulse_map_pkg::CFG_TRAIN_COMMAND - 6'd16));
@@ -230,9 +231,9 @@ module litepulse_thread_train #(
       g_error    <= cfg_err;
     end
     if (ev_ack && run) begin
-      assert (!g_told && start[9] && r_source == litepulse_map_pkg::SRC_TRAIN_CHANGE && r_kind == litepulse_map_pkg::KIND_REFUSED);
+      assert (!g_reported && start[9] && r_source == litepulse_map_pkg::SRC_TRAIN_CHANGE && r_kind == litepulse_map_pkg::KIND_REFUSED);
       assert (r_flags == litepulse_map_pkg::REASON_LATE && r_data == g_at);
-      g_told <= 1'b1;
+      g_reported <= 1'b1;
     end
     if (ends && !stopped) begin
       // number, end by count, the pulse that a change names
@@ -268,7 +269,7 @@ module litepulse_thread_train #(
       end
       if (start[9]) begin
         assert (is_add && !pending && w_number == g_number && w_before == g_before && w_base == g_base && !g_placed);
-        assert (g_told && w_tick == g_before && w_frac == g_base && {w_i, w_n, w_d} == {g_i, g_n, g_d});
+        assert (g_reported && w_tick == g_before && w_frac == g_base && {w_i, w_n, w_d} == {g_i, g_n, g_d});
       end
       if (start[3]) begin
         assert (is_place || is_tell_idle);

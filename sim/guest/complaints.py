@@ -6,7 +6,8 @@ A KUnit case passes whatever KASAN reports meanwhile, and a shell whose kernel c
 
 import re
 
-LEAK = re.compile(r"unreferenced object\b")  # a program prints it, from kmemleak's list: it counts whoever wrote the line
+# a program prints it, from kmemleak's list: it counts whichever program wrote the line
+LEAK = re.compile(r"unreferenced object\b")
 # (pattern, lines that this pattern alone catches, ...); sim/house/test_complaints.py holds them to it.
 COMPLAINTS = (
     (LEAK.pattern, "unreferenced object 0x00000000626b5c00 (size 64):", "unreferenced object (percpu) 0x607f2d0 (size 8):"),

@@ -52,17 +52,17 @@ class Result:
 
     @property
     def lines(self):
-        """What programs printed: texts without what the kernel said."""
+        """What programs printed: texts without the kernel's messages."""
         return [line.text for line in self.console if not line.of_kernel and not line.text.startswith("litepulse: ")]
 
     @property
     def kernel(self):
-        """What the kernel said, without its time stamps."""
+        """The kernel's messages, without their time stamps."""
         return [KERNEL_LINE.split(line.text)[-1] for line in self.console if line.of_kernel]
 
     @property
     def complaints(self):
-        """What of it tells a mistake."""
+        """The lines that report an error."""
         return [line.text for line in self.console if (line.of_kernel and COMPLAINT.search(line.text)) or LEAK.search(line.text)]
 
     def pin(self, name):

@@ -21,7 +21,8 @@ def profile(baud, form="8N1", hz=HZ):
 
 
 def got_baud(baud, hz=HZ):
-    """What a program is told that it got; on a board at `hz` that of a rate as much lower as its clock is."""
+    """The rate that a program gets reported for `baud`. A board at `hz` reports one that is lower
+    in proportion to its clock."""
     return floor(hz / profile(baud).period + Fraction(1, 2))
 
 

@@ -5,7 +5,7 @@
     kit = kernel_kit("6.12")          # kit.make(folder, "W=1", "modules") builds the module in `folder`
 
 A kit is unpacked below the cache folder and never installed. Its programs want the C library of their own suite, which is in the
-kit: they are told to use that one, so they run on any distribution, without root, chroot or container.
+kit: they are run with that one, so they run on any distribution, without root, chroot or container.
 """
 
 import json
@@ -49,7 +49,7 @@ class KernelKit:
         return {**environment(), "PATH": f"{self.path / 'path'}{os.pathsep}{os.environ['PATH']}"}
 
     def make(self, folder, *arguments, timeout=600):
-        """Runs the kernel's make on the module in `folder`: (exit status, what it said)."""
+        """Runs the kernel's make on the module in `folder`: (exit status, output)."""
         result = subprocess.run(
             ["make", "-C", self.headers, f"M={Path(folder).resolve()}", *arguments],
             env=self.environment,

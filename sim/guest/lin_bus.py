@@ -24,7 +24,7 @@ class Bus:
         self.baud, self.hz, self.form = baud, hz, profile(baud, "8N1", hz)
 
     def bits(self, count):
-        """So many bit times in ticks, rounded down."""
+        """`count` bit times in ticks, rounded down."""
         return floor(Fraction(count) * self.form.period)
 
     def header(self, tick, pid, sync=0x55):

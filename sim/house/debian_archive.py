@@ -135,7 +135,8 @@ class Archive:
 
 
 class Mirror:
-    """Serves a folder by HTTP. Who asks for what `odd` names gets something else: {part of a path: bytes, a status or STALL}."""
+    """Serves a folder by HTTP. Requests that `odd` names get something else: {part of a path:
+    bytes, a status or STALL}."""
 
     def __init__(self, folder):
         self.folder, self.odd, self.requests, self.ended = Path(folder), {}, [], threading.Event()

@@ -187,7 +187,7 @@ class Block:
 
     @property
     def kind(self):
-        """What it is: of NOT_CODE, a language, or "" if that cannot be told."""
+        """What it is: of NOT_CODE, a language, or "" if that is unknown."""
         if self.not_code:
             return "not code"
         if self.language:
@@ -362,7 +362,7 @@ def runs_here(block):
 
 
 def free_port():
-    """A TCP port that nobody has."""
+    """A TCP port that is free."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
@@ -441,7 +441,8 @@ def run(block, folder):
 
 
 def unknown_names(code, given):
-    """Names that a program uses and nobody gives it, modules that do not exist, and names that litepulse does not have."""
+    """Names that a program uses without a definition, modules that do not exist, and names that
+    litepulse does not have."""
     tree, bound, used, missing = ast.parse(code), set(given), set(), []
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):

@@ -111,7 +111,7 @@ def test_what_the_cache_has_needs_no_mirror(archive, mirror, monkeypatch):
     mirror.requests.clear()
     mirror.close()
     for name in ("mirror", "Apt"):
-        monkeypatch.setattr(debian_package, name, lambda *_: pytest.fail("apt or the mirror was asked"))
+        monkeypatch.setattr(debian_package, name, lambda *_: pytest.fail("a mirror was used"))
     assert get().versions == {"thing": "3.0-1"} and not mirror.requests
 
 
@@ -177,7 +177,8 @@ def test_a_slow_mirror_cannot_block(archive, mirror, monkeypatch, what):
 
 
 def test_a_mirror_that_is_gone(entry, mirror):
-    """The message names each route with its reason, and what to do; asked again, it waits no more."""
+    """The message names each route with its reason, and what to do; the next request fails without
+    a wait."""
     mirror.close()
     with pytest.raises(PackageError, match=r"trixie, trixie-security, bookworm-backports: InRelease Could not connect") as caught:
         obtain("thing")

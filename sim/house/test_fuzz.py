@@ -18,7 +18,8 @@ def test_refuses(words, capsys):
 
 @pytest.mark.full
 def test_boots_until_so_much_was_done(monkeypatch, capsys, tmp_path):
-    """Boots until so much was done, and no more; a report ends it with its seed, and writes no page."""
+    """Boots until a given number of calls was made, and no more; a report ends it with its seed,
+    and writes no page."""
     monkeypatch.setattr(fuzz, "PAGE", tmp_path / "page.md")
     boots = []
 

@@ -206,7 +206,8 @@ def test_train_min_period():
 
 
 def test_a_command_is_answered():
-    """One that is looked at while a pulse comes is looked at again behind it, and answered before the next one: not put off for ever."""
+    """One that is read while a pulse comes is read again behind it, and answered before the next
+    one: never put off forever."""
     begun = TRAIN.longest("what", "refused_at", ("fired", "place", "redo", "start_bad"))
     again = fired_to_place("change") + TRAIN.longest("place", "wait") + TRAIN.longest("wait", "what") + begun
     print(f"a refusal takes {begun} instructions, with a pulse in its way {begun + again}")
@@ -214,7 +215,8 @@ def test_a_command_is_answered():
 
 
 def test_stamps_are_young_enough():
-    """A pulse's record is asked for at most as long behind its tick as litepulse_events says, also when a command was just looked at."""
+    """A pulse's record is requested at most as long behind its tick as litepulse_events allows,
+    also when a command was just looked at."""
     age = int(re.search(r"at most (\d+) behind when req rises", (hdl_dir() / "litepulse_events.sv").read_text())[1])
     not_here = ("place", "redo", "start_bad")
     ways = {

@@ -37,7 +37,8 @@ def expected(program):
 
 
 def comparable(command, lines):
-    """Lines without what no two runs have in common: how many edges `certify` needs to have those that it was asked for."""
+    """Lines without what differs between runs: how many edges `certify` needs for those
+    requested."""
     if " certify " not in command:
         return lines
     return [re.sub(r"^(edges|delay) .*", lambda found: re.sub(r"\d{3,}", "N", found[0]), line) for line in lines]

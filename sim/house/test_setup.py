@@ -219,7 +219,7 @@ def test_imports_are_pinned():
             )
             imported |= {name.partition(".")[0]: path for name in names}
     distributions, every = importlib.metadata.packages_distributions(), pins("all")
-    # _typeshed: type checkers bring it, and nobody imports it when a program runs
+    # _typeshed: type checkers bring it, and no program imports it when it runs
     foreign = set(imported) - ours - set(sys.stdlib_module_names) - {"_typeshed"}
     assert {"litex", "litedram", "cocotb", "serial"} <= foreign
     loose = {
@@ -255,7 +255,8 @@ def test_unknown_pre_pack_is_refused(tmp_path):
 
 @pytest.mark.parametrize("absolute", [True, False])
 def test_yosys_sees_folders_of_tmp(tmp_path, absolute):
-    """pytest's folder lies below /tmp unless told otherwise; an unrepaired YoWASP knows no absolute path there."""
+    """pytest's folder lies below /tmp by default; an unrepaired YoWASP finds no absolute path
+    there."""
     (tmp_path / "inverter.sv").write_text("module inverter (input logic a, output logic y); assign y = !a; endmodule\n")
     path = tmp_path / "inverter.sv" if absolute else "inverter.sv"
     out = tmp_path / "out.v" if absolute else "out.v"

@@ -118,7 +118,7 @@ def build(docs, site):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site, built here, as nobody knows how old one in build/ is."""
+    """The site, built here, as the one in build/ may be outdated."""
     folder = tmp_path_factory.mktemp("docs") / "site"
     done = build(DOCS, folder)
     assert done.returncode == 0, done.stdout + done.stderr

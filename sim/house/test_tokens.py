@@ -163,7 +163,7 @@ def test_another_file_after_a_missing_line_end():
     ],
 )
 def test_taken_byte_for_byte(name, text):
-    """What is not understood, or names its line."""
+    """Files with something unknown, or with their line numbers."""
     assert tokens(name, text.encode()) == text.encode() != tokens(name, f"{text} ".encode())
 
 

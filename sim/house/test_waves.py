@@ -32,7 +32,7 @@ def test_a_wrong_edge_and_a_stale_picture_are_noticed(tmp_path, monkeypatch, cap
 
 
 def test_the_page_shows_every_diagram_twice():
-    """A light and a dark picture, both opaque; no picture that nobody draws."""
+    """A light and a dark picture, both opaque; no picture without a scene."""
     assert sorted(re.findall(r'srcset="images/waves/([\w-]+)-dark\.svg"', PAGE)) == sorted(waves.SCENES)
     assert re.findall(r'src="images/waves/([\w-]+)\.svg"', PAGE) == re.findall(r'srcset="images/waves/([\w-]+)-dark\.svg"', PAGE)
     made = {f"{name}{end}" for name in waves.SCENES for end in (".json", ".svg", "-dark.svg")}

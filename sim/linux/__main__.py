@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make linux`: a person at the console of Linux on the simulated SoC, the driver loaded, the programs of sw/target at hand."""
+"""`make linux`: a console of Linux on the simulated SoC, with the driver loaded and the programs of
+sw/target."""
 
 import argparse
 import os
@@ -42,7 +43,7 @@ def interact(guest, files, extra):
 
 
 def main(argv=None):
-    """The command; exit status 2 when something that was asked for is not there."""
+    """The command; exit status 2 when something that was requested is missing."""
     parser = argparse.ArgumentParser(prog="make linux", description="The console of Linux on the simulated SoC.")
     parser.add_argument("--cpu", choices=linux_rig.CPUS, default=linux_rig.CPUS[0], help="default %(default)s")
     parser.add_argument("--flavour", choices=FLAVOURS, default="bench", help="of the kernel: test has lockdep; default %(default)s")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepulse certify on the simulated Linux SoC: programs/certify.c is the program on the port, the recorded pins what a board would see.
+"""litepulse certify on the simulated Linux SoC: programs/certify.c is the program on the port; the
+recorded pins stand for what a board would see.
 
     python -m sim.linux.certify liteuart -o NAME        writes NAME.html and NAME.json; or: litepulse
 
@@ -90,7 +91,7 @@ class Seen:
         return found
 
     def break_records(self):
-        """Each break that was asked for, with the low level that came then, if one did."""
+        """Each requested break, with the low level that followed, if one did."""
         requested = [(int(begun), int(ended)) for begun, ended in self.all("break")]
         check(len(self.breaks) in (0, len(requested)), f"{self.port.title}: {len(self.breaks)} breaks for {len(requested)}")
         lows = [break_in([(fall + SEEN, 0), (rise + SEEN, 1)], FRAME) for fall, rise in self.breaks] or [None] * len(requested)

@@ -23,7 +23,7 @@ def linux():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """The summary counts tests of which no run was simulated: what they judged was kept."""
+    """The summary counts tests that simulated no run and judged kept ones only."""
     kept, simulated = Count.kept, Count.simulated
     result = yield
     item.user_properties.append(("cached", Count.kept > kept and Count.simulated == simulated))

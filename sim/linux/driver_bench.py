@@ -73,7 +73,7 @@ def frames(tick, data, baud, places=()):
 
 
 class Answers:
-    """What programs/bench.c said."""
+    """What programs/bench.c printed."""
 
     def __init__(self, result):
         self.pins = result.pins
@@ -110,7 +110,7 @@ class Answers:
 
 
 def environment(guest):
-    """A shell command that tells programs of a guest the addresses of registers."""
+    """A shell command that gives programs of a guest the addresses of registers."""
     registers = guest.machine.description["csr_registers"]
     return f"export CONSOLE={registers['uart_rxtx']['addr']:#x} PEER_TUNING={registers['peer_phy_tuning_word']['addr']:#x}"
 
@@ -315,7 +315,8 @@ def shortcomings(figures):
 
 
 def is_full(cost):
-    """Whether the CPU had nothing left while these bytes were on the line, or too little to take them all."""
+    """Whether the CPU was fully busy while these bytes were on the line, or too busy to take them
+    all."""
     return bool(cost["lost"]) or cost["cycles"] > Fraction(95, 100) * 10 * HZ / cost["baud"]
 
 
@@ -362,7 +363,8 @@ def lines(figures):
     to = {"irq": "interrupt line", "handler": "handler's first access", "read": "behind read()", "pin": "start bit"}
     out += [
         "",
-        f"Delays in cycles, {LATENCIES} each. A lone byte is told after four frames of silence ({40 * HZ // LATENCY_BAUD:,} cycles)"
+        f"Delays in cycles, {LATENCIES} each. A lone byte is reported after four frames of silence"
+        f" ({40 * HZ // LATENCY_BAUD:,} cycles)"
         " unless `rx_trig_bytes` is 1.",
         "",
         "| from | to | by | load | median | least | most |",

@@ -58,7 +58,7 @@ static void say(const char *format, ...)
 	tcdrain(STDOUT_FILENO);
 }
 
-/* 0, or -1 with a line said. */
+/* 0, or -1 after a message. */
 static int failed(const char *what, const char *path)
 {
 	say("cannot %s %s: %s", what, path, strerror(errno));
@@ -126,7 +126,7 @@ static int write_all(int file, const char *data, size_t size)
 	return 0;
 }
 
-/* The archive, in memory to be freed, or NULL with a line said. */
+/* The archive, in memory to be freed, or NULL after a message. */
 static char *read_window(uint32_t address, uint32_t size, size_t *length)
 {
 	static volatile char evict[CACHES];

@@ -22,8 +22,8 @@ from scripts.debian_package import PackageError, linux_source, obtain
 from sim.guest.builds import LINUX, BuildError, ccached, jobs, run
 from sim.linux.targets import TARGETS, compiler_version, target
 
-# or1k-elf-gcc is meant for bare metal: it must be told what it compiles for, where a program begins, and to leave room for the
-# headers before that: musl reads them in memory.
+# or1k-elf-gcc is meant for bare metal. Its options must name the system and where a program begins,
+# and leave room for the headers before that: musl reads them in memory.
 EXTRA = {"vexriscv": (), "mor1kx": ("-D__linux__", "-D__unix__", "-Dlinux")}
 LINK = {
     "vexriscv": ("-Wl,--build-id=none",),

@@ -44,7 +44,8 @@ NOMINAL = 520  # us, as they give it
 
 
 def longest(length):
-    """The longest time, in us, that the standard lets a response of so many data bytes wait: 40 % of its nominal duration."""
+    """The longest time, in us, that the standard lets a response of `length` data bytes wait: 40 %
+    of its nominal duration."""
     return Fraction(4 * (length + 1) * 10**6, BUS.baud)
 
 

@@ -51,14 +51,16 @@ BOOTARGS = f"console=liteuart ignore_loglevel panic=-1 suspend.pm_test_delay=0 i
 READY, EXIT = "litepulse: ready", "litepulse: exit "
 BOOT_CYCLES = 1_500_000_000  # more than any boot takes
 RUN_CYCLES = 200_000_000  # more than any test takes: four seconds of the guest
-# The kernel with lockdep takes 500 million cycles to boot, ten times what the lean one does: only when asked for.
+# The kernel with lockdep takes 500 million cycles to boot, ten times what the lean one does: only
+# on request.
 DEBUG = bool(os.environ.get("LITEPULSE_DEBUG_KERNEL"))
 FLAVOUR = "test" if DEBUG else "bench"
 PARTS = re.compile(rf"(?=\[ *\d+\.\d{{6}}\] )|(?={EXIT}\d+$)|(?={READY}$)")
 
 
 def read_console(text):
-    """The `Line`s of what the simulator printed with --mark; what comes after a program's last words is a line of its own."""
+    """The `Line`s of what the simulator printed with --mark; output after a program's last line is
+    a line of its own."""
     found = []
     for line in text.splitlines():
         mark = re.match(r"\[ *(\d+)\] ?(.*)", line)

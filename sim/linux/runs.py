@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the simulator makes of a run, and what it made of the same run before.
+"""Runs of the simulator, and the kept results of equal runs.
 
     made = simulate([program, "--restore", state], work, [state's key, options, files])        Made: console, pins, stats
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The two CPUs of the simulated Linux SoC, and what their compilers are called."""
+"""The two CPUs of the simulated Linux SoC, and the names of their compilers."""
 
 import subprocess
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ def rises(*ticks):
 
 
 def seen_and_refused(result):
-    """(edges seen, numbers of those whose answer was refused) as response.c says."""
+    """(edges seen, numbers of those whose answer was refused) as response.c prints them."""
     words = [line.split() for line in result.lines]
     return int(next(row[1] for row in words if row[0] == "seen")), [int(row[1]) for row in words if row[0] == "refused"]
 
@@ -45,7 +45,8 @@ def run(guest, lead, stimulus, ms, width=WIDTH, **options):
 
 
 def test_a_full_queue_refuses(guest):
-    """What finds no room is not queued, and nothing is sent by halves: the launches before it wait for their tick, seconds ahead."""
+    """A launch without room is not queued, not even in part: the launches before it wait for their
+    tick, seconds ahead."""
     count = DEPTH + 3
     result = run(guest, 100 * HZ // 10, rises(*(1_000_000 + n * 60_000 for n in range(count))), 130)
     seen, refused = seen_and_refused(result)
@@ -55,14 +56,14 @@ def test_a_full_queue_refuses(guest):
 
 
 def test_what_is_no_launch_is_refused(guest):
-    """A pulse of no ticks; the core is not asked."""
+    """A pulse of no ticks; the core gets no request."""
     result = run(guest, LEAD, rises(500_000, 1_000_000), 40, width=0)
     assert seen_and_refused(result) == (2, [0, 1])
     assert len(answers(result)[0]) == 2 and changes(result.pins, "tx") == []
 
 
 def test_a_reset_ends_it(guest):
-    """The claim is stale then: edges still come, and no answer goes out."""
+    """The claim is stale then: edges are still reported, and no answer is sent."""
     reset = "+3000000 core_rst 1", "+3000100 core_rst 0"
     holder = echo_module.loaded(guest, LEAD, WIDTH)
     result = holder.run_program(
@@ -77,7 +78,8 @@ def test_a_reset_ends_it(guest):
 
 
 def test_line_and_claim_are_given_back(guest):
-    """While the module is loaded nobody else has them. When it is removed what waits in the queue is not sent."""
+    """While the module is loaded nothing else has them. When it is removed, launches that wait in
+    the queue are not sent."""
     lead = 120 * HZ // 1000
     holder = echo_module.loaded(guest, lead, WIDTH)
     script = """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rig itself: Linux boots, files get in, statuses and pins come out, and mistakes in a kernel module do not go unnoticed."""
+"""The rig itself: Linux boots, files reach the guest, statuses and pins are reported, and so are
+mistakes in a kernel module."""
 
 import re
 import subprocess
@@ -30,7 +31,7 @@ def test_boots(booted, cpu, flavour):
 
 @each_cpu
 def test_files_and_statuses(booted, cpu):
-    """What goes in comes out, byte by byte; each way to end is reported."""
+    """Files pass unchanged, byte by byte; each way to end is reported."""
     guest = booted(cpu)
     data = bytes(range(256)) * 8 + b"odd"
     result = guest.run("ls -l; od -An -v -tx1 folder/data; ln -s folder/data link; wc -c <link", {"folder/data": data})
@@ -47,7 +48,8 @@ def test_files_and_statuses(booted, cpu):
 
 @each_cpu
 def test_a_program_without_a_shell(booted, cpu):
-    """Its words are its words, whatever is in them; what cannot be executed is said."""
+    """It gets its words unchanged, whatever is in them; a program that cannot be executed is
+    reported."""
     guest = booted(cpu)
     result = guest.run(["/bin/busybox", "printf", "<%s>", "a b", "", "$HOME;`", "'\""])
     assert result.lines == ["<a b><><$HOME;`><'\">"]
@@ -101,7 +103,7 @@ def test_mistakes_are_reported(booted, cpu, fault):
 
 @each_cpu
 def test_parameters_of_a_module(booted, cpu):
-    """insmod passes them on: without that the mistakes above would not be made, and nothing be reported."""
+    """insmod passes them on: otherwise the mistakes above would not be made, and none reported."""
     guest = booted(cpu)
     files = {"control.ko": guest.module(CONTROL)["litepulse_control"]}
     with pytest.raises(linux_rig.GuestError, match="litepulse_control: fault warn"):
@@ -128,7 +130,7 @@ def test_a_leak_is_reported(booted):
 
 
 def test_a_wish_that_does_not_come_true_is_named():
-    """Else a checker that depends on something else would be silently off."""
+    """Otherwise a checker that depends on another option would be off without notice."""
     have = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=17\n"
     assert shortcomings("CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_D is not set\nCONFIG_C=17\n", have) == []
     wrong = ["# CONFIG_A is not set", "CONFIG_B=y", "CONFIG_C=18", "CONFIG_D=y"]

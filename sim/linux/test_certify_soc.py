@@ -52,7 +52,8 @@ def test_what_is_measured(measured):
 
 
 def test_bits_and_rows(measured):
-    """LitePulse's bits are exact. liteuart's frames are a bit more than a cycle longer than their bits, which shows in a row alone."""
+    """LitePulse's bits are exact. liteuart's frames are slightly more than a cycle longer than
+    their bits, which shows in a row only."""
     port, result, seen = measured
     line = line_of(measured)
     assert bytes(byte for byte, _ in line) == b"\x55" * BLOCK * BLOCKS + 2 * (ROW + ECHO)
@@ -92,7 +93,8 @@ def test_breaks_and_driver_enable(measured):
 
 @pytest.mark.parametrize("load", LOADS)
 def test_latencies(measured, load):
-    """Round trips are those of the pins. The kernel's clock counts cycles, too: the readings tell its offset, and that all parts of it."""
+    """Round trips are those of the pins. The kernel's clock counts cycles, too: the readings give
+    its offset, the same in all parts."""
     port, result, seen = measured
     place = BLOCKS * BLOCK + BYTES + (BYTES + SAMPLES) * (load == "loaded")
     answers = [ticks[0] + 1 for _, ticks in line_of(measured)[place : place + SAMPLES]]
@@ -119,7 +121,8 @@ def test_latencies(measured, load):
 
 
 def test_the_sample_of_the_docs(measured):
-    """Its rows are those of the command, and what does not depend on kernel and compiler is as measured."""
+    """Its rows are those of the command, and figures that do not depend on kernel and compiler are
+    as measured."""
     port, result, _ = measured
     if port is not PEER:
         return

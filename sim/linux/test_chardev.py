@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/litepulse0 on a real kernel: what programs/chardev.c tells, beside what the pins did. Every tick must be equal."""
+"""/dev/litepulse0 on a real kernel: what programs/chardev.c prints, beside what the pins did. Every
+tick must be equal."""
 
 from fractions import Fraction
 
@@ -59,7 +60,7 @@ class Report:
 
 @pytest.fixture(params=TESTED_CPUS)
 def chardev(request, linux):
-    """Runs one case of programs/chardev.c: (Told, pins)."""
+    """Runs one case of programs/chardev.c: (Report, pins)."""
 
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000, **options)
@@ -179,7 +180,7 @@ def test_filter_is_one_for_all(chardev):
 
 
 def toggles(count, step, first=1000, pin="aux0"):
-    """Stimulus: so many edges."""
+    """Stimulus: `count` edges."""
     return "".join(f"+{first + k * step} {pin} {1 - k % 2}\n" for k in range(count))
 
 
@@ -231,7 +232,8 @@ def test_watermark_and_timeout(chardev):
 
 
 def test_records_left_behind_are_reported_in_time(chardev):
-    """A read that leaves some: they wait for the timeout, not for ever. Who waits already does so by what is wished since."""
+    """A read that leaves some: they wait for the timeout, not forever. A program that already waits
+    does so by the new settings."""
     report, pins = chardev("left-behind", "after ready twelve\n" + toggles(12, 30) + "after ready three\n" + toggles(3, 10_000))
     assert report.all("polled") == [[1], [1], [0]]
     assert report.result("eight")[0] == 8 * SIZE and report.result("four")[0] == 4 * SIZE and report.result("three")[0] == 3 * SIZE
@@ -241,7 +243,8 @@ def test_records_left_behind_are_reported_in_time(chardev):
 
 
 def test_under_strain_an_event_waits_a_millisecond(chardev):
-    """Interrupts that are too many are made fewer, but no reader that wants each event at once waits much longer for that."""
+    """Too many interrupts are reduced, but a reader that wants each event at once does not wait
+    much longer."""
     report, pins = chardev("strain", "after ready edges\n" + toggles(30, 20_000))
     edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
     irq = [*changes(pins, "irq"), (edges[-1] + 10**9, 0)]
@@ -291,7 +294,8 @@ PIECES = [
 
 
 def test_every_piece_of_a_read(chardev):
-    """Only whole records, each once, whatever failed before; a loss is reported in the middle and at the tail; the numbers add up."""
+    """Only whole records, each once, whatever failed before; a loss is reported in the middle and
+    at the end; the numbers add up."""
     report, pins = chardev(
         "pieces",
         "after ready flood\n"
@@ -352,7 +356,8 @@ def steps(frames):
 
 
 def test_bytes_that_the_board_lost_are_reported_to_all(chardev):
-    """/dev/litepulse0 tells each loss at its place among the bytes, the tty counts the same; each byte is one that came, or is counted."""
+    """/dev/litepulse0 reports each loss at its place among the bytes, and the tty counts the same.
+    Each byte is one that came, or is counted."""
     count, width = 3000, 40  # 12.5 Mbaud
     report, pins = chardev(
         "lost-bytes", "after ready flood\n" + steps(row(2000, bytes(k % 256 for k in range(count)), profile(12_500_000)))
@@ -386,7 +391,8 @@ def test_a_reset_is_reported_to_a_full_reader(chardev):
 
 
 def test_unaligned_buffers(chardev):
-    """All calls with buffers at odd addresses: the same records, the same answers, and what is asked for is done."""
+    """All calls with buffers at odd addresses: the same records, the same answers, and each request
+    is carried out."""
     report, pins = chardev("unaligned", "after ready edges\n" + toggles(16, 5000))
     for label in ("info", "subscribe", "stats", "time", "claim", "profile", "start", "adjust", "status", "stop", "responder", "keep"):
         assert report.result(f"odd-{label}") == (0, 0), label
@@ -441,7 +447,8 @@ def test_launches_happen_at_their_ticks_or_not_at_all(chardev):
 
 
 def test_refusals_of_the_board_are_reported(chardev):
-    """A launch less than Lmin behind the one before, and one at a tick at which that is on the line; the next is at that one's end."""
+    """A launch less than Lmin behind the one before, and one at a tick at which that one is on the
+    line; the next begins at its end."""
     report, pins = chardev("refused")
     start = report.one("start")[0]
     assert pulses(pins, "tx", active=0) == [(start, 1020)] and report.result("write") == (4 * 32, 0)
@@ -465,7 +472,7 @@ def test_poll_reports_room(chardev):
 
 
 def test_a_signal_interrupts_a_write_that_waits(chardev):
-    """It returns what was taken, EINTR if nothing was; nothing is queued twice."""
+    """It returns the number of bytes taken, or EINTR if there are none; nothing is queued twice."""
     report, pins = chardev("interrupted")
     assert report.result("some") == (64 * 32, 0) and report.result("none") == (-1, "EINTR")
     assert report.result("flush") == (0, 0) and report.result("all") == (64 * 32, 0)
@@ -551,7 +558,7 @@ def test_a_killed_holder_stops_its_train_unless_kept(chardev):
 
 
 def test_closing_a_claim_ends_what_it_left_unless_kept(chardev):
-    """Queue and responder: after the close, nothing is sent; with KEEP, all of it."""
+    """Queue and responder: after the close nothing is sent; with KEEP everything is."""
     report, pins = chardev("close", "".join(f"after ready {what}\n+1000 aux1 1\n+2000 aux1 0\n" for what in ("ended", "kept")))
     assert report.results("arm") == report.results("close") == [(0, 0)] * 2 and report.results("write") == [(2 * 32, 0)] * 2
     assert report.all("left") == [[0], [0x4 | 0x8]]  # LITEPULSE_STATUS_RESPONDER, _QUEUE
@@ -612,7 +619,8 @@ def test_who_comes_later_gets_nothing_older(chardev):
 
 
 def test_misses_of_the_responder_are_reported(chardev):
-    """Too late, line busy; what comes in the holdoff is no trigger; without REARM it answers once."""
+    """Too late, line busy; edges within the holdoff are no triggers; without REARM it answers
+    once."""
     # Levels of 1 from ... to; the holdoff ends 20,000 ticks behind the launch, which is 300 behind the edge.
     highs = {"late": [1000], "busy": [1000, 11_000, 31_000], "holdoff": [1000, 21_270, 21_320], "once": [1000, 3000]}
     report, pins = chardev(

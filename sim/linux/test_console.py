@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kernel's console on /dev/ttyPULSE0 of the simulated SoC: its messages on the pin, frame by frame, beside all else that uses the line.
+"""The kernel's console on /dev/ttyPULSE0 of the simulated SoC: its messages on the pin, frame by
+frame, beside all other users of the line.
 
 The other console, a LiteUART, says the same, and is what the pin is compared with.
 """
@@ -37,7 +38,7 @@ def console(linux):
 
 
 def text(result):
-    """What the pin said. All its edges are those of whole frames, to the tick."""
+    """The text on the pin. All its edges are those of whole frames, to the tick."""
     return data_of(read_frames(result.pin("tx"), [FORM])).decode()
 
 
@@ -63,7 +64,8 @@ def say(what):
 
 @each_cpu
 def test_the_log_and_messages(booted, cpu):
-    """With baud, parity and bits of the command line: the whole log when the driver comes, then each message."""
+    """With baud, parity and bits of the command line: the whole log when the driver is loaded, then
+    each message."""
     guest = booted(cpu, bootargs=BOOTARGS)
     files = {"litepulse.ko": guest.module(linux_rig.DRIVER)["litepulse"]}
     lines = ["insmod litepulse.ko", "cut -d' ' -f1 /proc/consoles", "cat /sys/class/tty/ttyPULSE0/console"]
@@ -98,7 +100,8 @@ def test_earlycon(cpu):
 
 @each_cpu
 def test_beside_the_tty(console, cpu):
-    """Bytes of the tty and messages share the line: each in its order, none lost, and no message torn."""
+    """Bytes of the tty and messages share the line: each in order, none lost, and no message
+    interrupted."""
     result = console(cpu, steps(f"write={LETTERS.hex()}", "drain", "outq"), *(say(f"ALONE {n}") for n in range(2)), "sleep 0.05")
     assert text(result) == LETTERS.decode() + as_sent(messages(result.console))
     result = console(
@@ -121,7 +124,7 @@ def test_longer_than_the_fifo(console, cpu):
 
 @one
 def test_panic(console, linux, cpu):
-    """The machine is reset at once: what it said has left."""
+    """The machine is reset at once: its last message has left."""
     files = {"litepulse_halt.ko": linux(cpu, bootargs=BOOTARGS).module(HERE / "halt")["litepulse_halt"]}
     lines = ["insmod litepulse_halt.ko", "echo LAST WORDS >/sys/module/litepulse_halt/parameters/panic"]
     result = console(cpu, *lines, files=files, status=None, complaints=True, until="")
@@ -131,7 +134,8 @@ def test_panic(console, linux, cpu):
 
 @one
 def test_a_train_without_gaps(console, cpu):
-    """It goes on untouched. The console waits once, 100 ms or a little more, then counts what is lost, and says it afterwards."""
+    """The train goes on unchanged. The console waits once, 100 ms or slightly more, then counts
+    lost bytes, and prints their number afterwards."""
     period = 1900  # less than two frames
     result = console(
         cpu,
@@ -154,7 +158,7 @@ def test_a_train_without_gaps(console, cpu):
 
 @one
 def test_stopped_and_flushed_tty(console, cpu):
-    """What stops, flushes or closes the tty does nothing to a message."""
+    """A stop, a flush or a close of the tty does not affect a message."""
     result = console(
         cpu,
         f"{steps('stop', 'write=616263', 'sleep=50000', 'start', 'drain')} &",

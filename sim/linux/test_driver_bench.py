@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The benchmark of the driver: that it measures, and notices what is wrong. Its figures are in docs/benchmarks.md."""
+"""The benchmark of the driver measures, and notices faults. Its figures are in
+docs/benchmarks.md."""
 
 import pytest
 
@@ -33,7 +34,8 @@ def test_cost(bench, port):
 
 @pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
 def test_a_flood_wanted_one_by_one(cpu):
-    """6,667 edges a second and a program that wants each at once, and another that wants the CPU: no program starves, none is lost."""
+    """6,667 edges a second, a program that wants each at once, and a busy one: no program starves,
+    no edge is lost."""
     # A read() of one event takes 3,240 cycles, so half of the CPU is just enough.
     count, apart = 800, 7500
     stimulus = [(driver_bench.LEAD + apart * k, "aux0", 1 - k % 2) for k in range(count)]
@@ -47,7 +49,7 @@ def test_a_flood_wanted_one_by_one(cpu):
 
 
 def test_a_missing_byte_is_counted(bench):
-    """More than driver and board can hold, while nobody reads."""
+    """More than driver and board can hold, while no program reads."""
     answers, got, _ = bench.receive(PEER, 4_000_000, 2000, "loaded")
     assert got < 2000 and answers.numbers("got")[0] == got
 

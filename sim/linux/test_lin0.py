@@ -24,7 +24,7 @@ CLASSIC = bytes([checksum(DATA)])
 
 
 class Report(LinLog):
-    """What programs/lin.c said, and the pins."""
+    """What programs/lin.c printed, and the pins."""
 
     def __init__(self, result):
         super().__init__("\n".join(result.lines))
@@ -37,7 +37,7 @@ class Report(LinLog):
 
 @pytest.fixture(params=linux_rig.TESTED_CPUS)
 def lin(request, linux):
-    """Does steps of programs/lin.c on a bus, with a stimulus [(ticks from its `go`, level)]: Told."""
+    """Does steps of programs/lin.c on a bus, with a stimulus [(ticks from its `go`, level)]: Report."""
 
     def run(steps, stimulus=(), **options):
         guest = linux(request.param)
@@ -50,7 +50,7 @@ def lin(request, linux):
 
 
 def headers(count):
-    """[(tick, level)] of so many headers of 0x10, which another master sends."""
+    """[(tick, level)] of `count` headers of 0x10, which another master sends."""
     return edges(wave([one for n in range(count) for one in BUS.header(2 * MS + n * SLOT, PIDS[0x10])]))
 
 
@@ -61,7 +61,8 @@ def first_break(report):
 
 @pytest.mark.parametrize("load", ["load=alone go", "load=loaded go", "load=alone go halt=130"], ids=["idle", "loaded", "halted"])
 def test_slave(lin, load):
-    """Headers of another master are answered to the tick, and all are reported, whether the CPU is idle, busy, or halted meanwhile."""
+    """Headers of another master are answered to the tick, and all are reported, with the CPU idle,
+    busy, or halted meanwhile."""
     report = lin(f"bitrate={BUS.baud} up send=00000050#{DATA.hex()} {load} wait=40 down", headers(6))
     starts = [first_break(report) + n * SLOT for n in range(6)]
     answers = [BUS.answer(start, DATA + CLASSIC, BUS.bits(1)) for start in starts]
@@ -97,7 +98,7 @@ def test_master(lin, before, after):
 
 
 def test_cyclic(lin):
-    """CAN_BCM sends headers again and again; each is answered to the tick from where it lies."""
+    """CAN_BCM sends headers periodically; each is answered at its exact tick."""
     report = lin(f"role=master bitrate={BUS.baud} up send=00000050#{DATA.hex()} cyclic=5,20,010#R wait=60 down")
     breaks = [tick for (tick, level), (end, _) in pairwise(report.edges("tx")) if not level and end - tick == BUS.bits(13)]
     answers = [BUS.answer(start, DATA + CLASSIC, BUS.bits(1)) for start in breaks]
@@ -107,7 +108,8 @@ def test_cyclic(lin):
 
 
 def test_replies(lin):
-    """CAN_BCM publishes a response at each header (RX_RTR_FRAME): too late for the first one, and all others are answered to the tick."""
+    """CAN_BCM publishes a response at each header (RX_RTR_FRAME): too late for the first one; all
+    others are answered to the tick."""
     report = lin(f"bitrate={BUS.baud} up reply=010#{DATA.hex()} load=alone go wait=40 down", headers(6))
     starts = [first_break(report) + n * SLOT for n in range(6)]
     answers = [BUS.answer(start, DATA + CLASSIC, BUS.bits(1)) for start in starts[1:]]

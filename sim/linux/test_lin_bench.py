@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The benchmark of LIN slaves: that it measures, and notices what is wrong. Its figures are in docs/lin.md."""
+"""The benchmark of LIN slaves measures, and notices faults. Its figures are in docs/lin.md."""
 
 import re
 
@@ -25,7 +25,7 @@ def test_lin0_is_exact(bench):
 
 
 def test_a_program_is_late(bench):
-    """It answers each header, some time later, and not each at the same."""
+    """It answers each header some time later, with varying delays."""
     spaces = bench.spaces(PEER, 1, "loaded")
     assert len(set(spaces)) > HEADERS // 2 and min(spaces) > 0
 
@@ -49,7 +49,8 @@ def test_late_is_defined_by_the_standard():
 
 
 def test_the_page_has_a_light_and_a_dark_picture(tmp_path, monkeypatch):
-    """Both are written, each on its own paper, and the page names both; what a bench wrote before is replaced."""
+    """Both are written, each on its own background, and the page names both; earlier pictures are
+    replaced."""
     from matplotlib.image import imread
 
     page = tmp_path / "lin.md"

@@ -33,7 +33,8 @@ def test_what_there_is(guest):
 
 
 def test_one_time(guest):
-    """An edge that both see has the same tick in each, that of the pin; trains that are to begin at one tick do so."""
+    """An edge that both see has the same tick in each, that of the pin; trains with the same start
+    tick begin together."""
     rng, tick, steps, level = random.Random(4), 1000, [], dict.fromkeys(INPUTS, 0)
     for _ in range(60):
         tick += rng.choice((1, 2, rng.randrange(3, 5000)))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Device tree nodes that are at fault beside the good one: the driver says of each in one line what is wrong, and leaves nothing of it."""
+"""Faulty device tree nodes beside the good one: the driver logs for each, in one line, what is
+wrong, and leaves nothing behind."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -91,7 +92,7 @@ def faults(description):
 
 
 def name_of(fault, description):
-    """What the kernel calls its device: by the first region."""
+    """The kernel's name of its device: by the first region."""
     first = {**good(description), **fault.properties}["reg"]
     return f"{int(first.strip('<').split()[0], 16):x}.{fault.name}"
 
@@ -143,7 +144,8 @@ def test_faulty_nodes_are_refused(booted, cpu):
 
 @pytest.mark.parametrize("cpu", TESTED_CPUS)
 def test_what_the_device_tree_wants(booted, cpu):
-    """The number of an alias, and RS-485 from the start: lead and lag are 1 ms each at the first byte, though no program asked."""
+    """The number of an alias, and RS-485 from the start: lead and lag are 1 ms each at the first
+    byte, although no program set them."""
     description = linux_sim.machine(cpu).description
     node = f"serial@{description['csr_bases']['pulse']:x}"
     guest = booted(

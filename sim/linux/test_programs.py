@@ -61,7 +61,8 @@ def test_info(shell):
 
 
 def test_train(shell):
-    """Bytes at a rate that no decimal number is: each at floor(start + k * period), as printed and as the pin shows."""
+    """Bytes at a rate that is not a decimal number: each at floor(start + k * period), as printed
+    and as the pin shows."""
     result = shell("litepulse-train --rate 7000/3 --byte 0x55 --baud 115200 --format 7E2 --count 8")
     period = Fraction(HZ * 3, 7000)
     frames = read_frames(result.pin("tx"), [profile(115200, "7E2")])
@@ -74,7 +75,7 @@ def test_train(shell):
 
 
 def test_train_ends_with_a_signal_and_starts_at_its_time(shell):
-    """Ctrl-C stops it, and it says what it had; --start names the tick."""
+    """Ctrl-C stops it, and it prints its counts; --start names the tick."""
     result = shell("""
         litepulse-train --period 1ms --width 30us --start +4ms >rows 2>told & pid=$!
         until [ -s rows ]; do usleep 5000; done
@@ -93,7 +94,8 @@ def test_train_ends_with_a_signal_and_starts_at_its_time(shell):
 
 
 def test_keep_adjust_and_stop(shell):
-    """A kept train is changed and stopped by other programs; the line knows of no break in between."""
+    """A kept train is changed and stopped by other programs, without a gap on the line in
+    between."""
     result = shell("""
         litepulse-train --rate 5k --width 20us --keep
         litepulse-train --rate 5k --width 20us; echo status $?
@@ -115,7 +117,8 @@ def test_keep_adjust_and_stop(shell):
 
 
 def test_what_was_kept_stays_as_it_is(shell, guest):
-    """A responder and a train of others go on with their line profile; who would change it is refused in one line."""
+    """A responder and a train of others go on with their line profile; a program that would change
+    it is refused in one line."""
     sources = [linux_rig.GUEST / "chardev.c", *(demo.EXAMPLES / f"{name}.c" for name in ("p1_timed", "p1_train", "p1_disciplined"))]
     files = {source.stem: guest.program(source, includes=linux_rig.INCLUDES) for source in sources}
     result = shell(
@@ -185,7 +188,8 @@ def test_capture(shell):
 
 
 def test_send(shell):
-    """Bytes leave at their ticks; what does not fit between two others is refused, and that is reported."""
+    """Bytes leave at their ticks; one that does not fit between two others is refused and
+    reported."""
     result = shell("""
         printf 'LitePulse' | litepulse-send --every 1.5ms --at +6ms --baud 57600
         echo status $?

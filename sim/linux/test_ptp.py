@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/ptp0 on a real kernel: what programs/ptp.c and the kernel's own testptp tell, beside what the pins did.
+"""/dev/ptp0 on a real kernel: what programs/ptp.c and the kernel's own testptp print, beside what
+the pins did.
 
 A tick is 20 ns. The clock at its nominal rate shows 20 * tick + c, with one integer c from each step to the next: stamps are compared
 with that to the nanosecond, and edges of the output with the ticks at which it shows their times.
@@ -35,7 +36,7 @@ class Event(NamedTuple):
 
 
 class Report:
-    """What programs/ptp.c said."""
+    """What programs/ptp.c printed."""
 
     def __init__(self, lines):
         self.lines = [line.split() for line in lines if line.strip()]
@@ -78,7 +79,7 @@ class Report:
 
 @pytest.fixture(params=linux_rig.TESTED_CPUS)
 def ptp(request, linux):
-    """Runs one case of programs/ptp.c: (Told, pins, kernel's log)."""
+    """Runs one case of programs/ptp.c: (Report, pins, kernel's log)."""
 
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("ptp", [case], stimulus=stimulus, **options)
@@ -98,7 +99,7 @@ def check_beat(report, pins):
 
 
 def rate_between(samples, ppm):
-    """The clock ran that much fast: each pair of readings, each rounded down, says so."""
+    """The clock's rate error, by each pair of readings, each rounded down."""
     exact = NS_PER_TICK * (1 + Fraction(ppm, 10**6))
     (tick, ns), spread = samples[0], [ns - tick * exact for tick, ns in samples]
     assert len(samples) > 4 and max(spread) - min(spread) < 1 + Fraction(1, 1000), [(t - tick, n - ns) for t, n in samples]
@@ -211,7 +212,8 @@ def test_output_follows_the_clock(ptp):
 
 
 def test_a_change_of_rate_that_moves_a_pulse_far_starts_the_output_again(ptp):
-    """A pulse that is to move by less than an eighth of the period is moved; by more, and the train starts again, by the clock."""
+    """A pulse is moved by less than an eighth of the period. For more the train starts again, by
+    the clock."""
     period, eighth = 200_000, 200_000 // NS_PER_TICK // 8
     report, pins, text = ptp("eighth", "after ready go\n" + beat(32))
     report.fine("perout", "less", "more", "off")
@@ -252,7 +254,7 @@ def test_phase_start_and_half_on(ptp):
 
 
 def test_stamps_are_the_pins(ptp):
-    """Each edge that was asked for, in its direction, at its tick; nothing else."""
+    """Each requested edge, in its direction, at its tick; nothing else."""
     steps = "".join(
         f"+{1000 + 700 * k + 61 * channel} {pin} {(k + (pin != 'rx')) % 2}\n"
         for k in range(6)
@@ -298,7 +300,7 @@ def test_ptp_keeps_only_127_stamps_but_the_device_loses_none(ptp):
 
 
 def test_what_does_not_fit_is_refused(ptp):
-    """By PTP's errors; and one at a time has the claim."""
+    """With PTP's errors; and only one program has the claim at a time."""
     report, pins, _ = ptp("refused")
     for label in ("no_channel", "unknown", "nsec", "negative"):
         assert report.calls[label] == (-1, "EINVAL"), label
@@ -316,7 +318,7 @@ def test_what_does_not_fit_is_refused(ptp):
 
 
 def test_pins(ptp):
-    """Each has its one function; without it what needs the pin is busy."""
+    """Each pin has one function; without it the feature that needs the pin fails as busy."""
     report, _, _ = ptp("pins")
     pins = [line[1:] for line in report.lines if line[0] == "pin"]
     extts, perout = "1", "2"
@@ -339,7 +341,7 @@ def test_a_pps_source_has_the_times_of_the_edges(ptp):
 
 
 def test_output_outlives_its_program(ptp):
-    """As PTP has it: it goes on until somebody ends it."""
+    """As PTP has it: it goes on until a program ends it."""
     report, pins, _ = ptp("close", "after ready go\n" + beat(30))
     report.fine("perout", "off")
     (train,) = report.trains()

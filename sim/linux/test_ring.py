@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ring of a file of /dev/litepulse0: what programs/ring.c tells, beside what the pins did. Every tick must be equal."""
+"""The ring of a file of /dev/litepulse0: what programs/ring.c prints, beside what the pins did.
+Every tick must be equal."""
 
 import pytest
 
@@ -15,7 +16,7 @@ SIZE = 64  # of the ring
 
 @pytest.fixture(params=TESTED_CPUS)
 def ring(request, linux):
-    """Runs one case of programs/ring.c: (Told, pins)."""
+    """Runs one case of programs/ring.c: (Report, pins)."""
 
     def run(case, stimulus=""):
         result = linux(request.param).run_program("ring", [case], stimulus=stimulus, max_cycles=50_000_000)
@@ -48,7 +49,8 @@ def test_what_is_refused(ring):
 
 
 def test_events_have_the_ticks_of_the_pins(ring):
-    """Alone, three times round, straight from the records; and beside a reader of the same, the other way."""
+    """Alone, three times round, straight from the records; and beside a reader of the same events,
+    through the FIFO."""
     both = "".join(f"+{1000 + 4000 * k} {pin} {1 - k % 2}\n" for k in range(200) for pin in (("aux0", "aux1") if k % 3 == 0 else ("aux0",)))
     report, pins = ring("edges", "after ready alone\n" + both + "after ready both\n" + toggles(40, 4000))
     wanted, levels = {}, {}
@@ -90,7 +92,8 @@ def test_losses_of_a_slow_program_are_reported(ring):
 
 @pytest.mark.parametrize("case, many", [("bytes", 80), ("runs", 300)])
 def test_bytes_have_the_ticks_of_the_pins(ring, case, many):
-    """Straight from the records, which have no time but the tick; what did not fit is reported behind the rest, in its place.
+    """Straight from the records, which have no time but the tick; bytes that did not fit are
+    reported behind the rest, in their place.
 
     As runs, too: bytes of one interrupt that are too far apart for a run are two of them.
     """

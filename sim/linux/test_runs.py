@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is kept of runs: a run goes the same way each time, any other input makes it another one, and it is judged again."""
+"""Kept runs: a run is the same each time, any other input makes it another one, and it is judged
+again."""
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_a_run_goes_the_same_way_each_time(linux, cpu, monkeypatch):
 
 
 def test_states_are_the_same_each_time(booted, tmp_path):
-    """What is kept stays true when a state was forgotten and is made again."""
+    """Kept runs stay valid when a state was discarded and is made again."""
     guest = booted("vexriscv")
     for name in ("one", "two"):
         guest.run("touch /tmp/mine; sleep 0", save=tmp_path / name)
@@ -106,7 +107,7 @@ def test_the_same_run_is_not_simulated_again(machine, simulator, monkeypatch):
 
 
 def test_it_is_judged_again(machine, simulator):
-    """What is kept is what happened, not that it was good."""
+    """A kept run is what happened, not a verdict."""
     simulator.does(CONSOLE.replace(f"{linux_rig.EXIT}0", f"{linux_rig.EXIT}3").replace("mine", "[    1.000000] BUG: of a driver"))
     machine.run("false", status=3, complaints=True)
     with pytest.raises(linux_rig.GuestError, match="exit status 3, not 0"):

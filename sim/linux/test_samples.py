@@ -21,7 +21,7 @@ def guest(linux):
 
 @pytest.fixture
 def chardev(guest):
-    """Runs one case of programs/chardev.c: (Told, pins)."""
+    """Runs one case of programs/chardev.c: (Report, pins)."""
 
     def run(case, stimulus=""):
         result = guest.run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000)
@@ -32,7 +32,7 @@ def chardev(guest):
 
 @pytest.fixture
 def ptp(guest):
-    """Runs one case of programs/ptp.c: (Told, pins)."""
+    """Runs one case of programs/ptp.c: (Report, pins)."""
 
     def run(case, stimulus=""):
         result = guest.run_program("ptp", [case], stimulus=stimulus)
@@ -74,7 +74,7 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
     """,
     )
     events = report.events()
-    # Asked for are both edges of input 0, rises of input 1; the second time rises of input 0.
+    # Requested are both edges of input 0, rises of input 1; the second time rises of input 0.
     wanted = [edge for edge in sampled_edges(pins, INPUTS) if edge[2] or edge[1] == 0][:-1]
     assert [edge for event in events for edge in sorted(edges_of(event[2], event[4]))] == wanted and len(wanted) == 8
     assert {event[0] for event in events} == {EDGE} and all(event[2] % SAMPLES == 0 for event in events)
@@ -117,7 +117,7 @@ def test_a_train_is_exact(chardev):
 
 
 def test_stamps_of_the_ptp_clock_are_the_pins(ptp):
-    """EXTTS: each edge that was asked for, at its own tick, also of two in one cycle."""
+    """EXTTS: each requested edge, at its own tick, also of two in one cycle."""
     steps = "".join(
         f"+{1000 + 700 * k + 61 * channel + k % 2} {pin} {(k + (pin != 'rx')) % 2}\n"
         for k in range(6)

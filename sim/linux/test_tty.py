@@ -18,7 +18,7 @@ one = pytest.mark.parametrize("cpu", linux_rig.CPUS[:1])
 
 
 class Run:
-    """What programs/tty_steps.c said, and the pins."""
+    """What programs/tty_steps.c printed, and the pins."""
 
     def __init__(self, result):
         self.console, self.result = result.lines, result
@@ -120,7 +120,7 @@ def test_bauds_and_formats(tty, cpu):
 
 @one
 def test_impossible_settings(tty, cpu):
-    # The old baud is kept; that there is no flow control by wires is said.
+    # The old baud is kept; a message says that there is no flow control by wires.
     run = tty(cpu, "set=19200,8N1", "set=12600000,8N1", "write=55", "drain", "set=4000000000,7E1,crtscts", "write=2a", "drain")
     assert [int(line[0]) for line in run.lines("set")] == [got_baud(19200, tty.hz)] * 3
     assert not int(run.lines("set")[-1][1], 0) & 0x80000000  # CRTSCTS
@@ -380,7 +380,7 @@ def test_sendbreak_is_bounded(tty, cpu):
 
 @one
 def test_sendbreak_beside_a_claim(tty, cpu):
-    # Somebody has the claim: the break is made of two settings, and at least as long.
+    # A file has the claim: the break is made of two settings, and at least as long.
     run = tty(cpu, "set=115200,8N1", "claim", "break=1", "write=42", "drain")
     (fell, low), (rose, high) = edges(run.wave("tx"))[:2]
     assert (low, high) == (0, 1) and 100 * tty.ms < rose - fell < 130 * tty.ms
@@ -488,7 +488,8 @@ def test_rs485_lead_and_lag(tty, cpu):
 
 @one
 def test_rs485_own_bytes(tty, cpu):
-    # On one pair of wires all that is sent is heard, too: it is dropped unless asked for. The answer of another is not.
+    # On one pair of wires all that is sent is received, too: it is dropped, except on request. The
+    # answer of another device is not.
     stimulus = after("answer", row(1000, b"z", profile(115200)))
     run = tty(
         cpu,
@@ -663,7 +664,8 @@ def test_few_bytes_take_the_thread_of_the_port(tty, cpu):
 
 @one
 def test_no_silence_while_bytes_come(tty, cpu):
-    """Four frames at 1 Mbaud are less than a unit of the core's timer: still, bytes in a row are one interrupt, after the last."""
+    """Four frames at 1 Mbaud are less than a unit of the core's timer: even so, bytes in a row are
+    one interrupt, after the last."""
     data = bytes(range(100))
     run = tty(
         cpu,
@@ -703,8 +705,8 @@ def test_lone_byte_is_reported_after_four_frames(tty, cpu):
 
 @pytest.mark.parametrize("how", ["default", "low_latency", "each"])
 def test_pieces_of_a_modbus_frame(linux, how):
-    """60 bytes in a row at 9600 baud, read by an ordinary user: no gap is as long as the silence that ends a frame, 3.5 characters, if he
-    asked for that as tty.md says; by default there are such gaps."""
+    """60 bytes in a row at 9600 baud, read by an ordinary user. With the setting of tty.md no gap
+    is as long as the silence that ends a frame, 3.5 characters; by default there are such gaps."""
     form, data = profile(9600), bytes((n * 37 + 11) % 256 for n in range(60))
     result = linux(linux_rig.CPUS[0]).run_program("pieces", [how, len(data)], stimulus=after("ready go", row(2 * MS, data, form)))
     pieces = [(int(size), int(tick)) for word, size, tick in (line.split() for line in result.lines if line.startswith("piece "))]
@@ -775,7 +777,7 @@ def test_board_that_restarted_has_its_settings_again(tty, cpu):
         "sleep=2000",
         stimulus=["after reset", "+1000 core_rst 1", "+1100 core_rst 0"],
     )
-    assert run.line("trainstop") == [f"-{errno.ESTALE}"]  # somebody noticed
+    assert run.line("trainstop") == [f"-{errno.ESTALE}"]  # the stop was noticed
     frames = read_frames(run.wave("tx"), [form])
     before, after_it = data_of(frames[:-1]), data_of(frames[-1:])
     assert data.startswith(before) and before != data and after_it == b"Z"
@@ -789,5 +791,6 @@ def lines(line):
 
 
 def after(text, frames):
-    """Lines of a stimulus: frames on rx, their ticks counted from when the console said `text`."""
+    """Lines of a stimulus: frames on rx, their ticks counted from when the console printed
+    `text`."""
     return [f"after {text}", *lines(wave(frames))]

@@ -51,7 +51,7 @@ static void files(void)
 	wrong += now - last > 2000 || (now == last); \
 	last = now
 
-/* The shim gives the time into whatever register is asked for, and touches no other. */
+/* The shim puts the time into the requested register, and touches no other. */
 static void machine_mode(u32 device_tree)
 {
 	u32 now, last, wrong = 0, high, cycle, value, error;
@@ -60,7 +60,7 @@ static void machine_mode(u32 device_tree)
 	TIME(ra); TIME(t0); TIME(t1); TIME(t2); TIME(a0); TIME(a1); TIME(a2); TIME(a3); TIME(a4); TIME(a5); TIME(a6); TIME(a7);
 	TIME(s1); TIME(s2); TIME(s3); TIME(s4); TIME(s5); TIME(s6); TIME(s7); TIME(s8); TIME(s9); TIME(s10); TIME(s11);
 	TIME(t3); TIME(t4); TIME(t5); TIME(t6);
-	/* these cannot be said to be clobbered */
+	/* these cannot be declared as clobbered */
 	__asm__ volatile("mv t0, sp\n\tmv t1, gp\n\tmv t2, tp\n\trdtime sp\n\tmv t3, sp\n\trdtime gp\n\tmv t4, gp\n\trdtime tp\n\tmv t5, tp\n\t"
 			 "mv sp, t0\n\tmv gp, t1\n\tmv tp, t2\n\tsub t4, t4, t3\n\tsub t5, t5, t3\n\tsub %0, t5, t4"
 			 : "=r"(value) : : "t0", "t1", "t2", "t3", "t4", "t5");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Runs board_tb: its clocks, and its serial line as a terminal of 115200 baud sees it. Each line is printed with the cycle it began at.
 //   board-boot CYCLES UNTIL KEY DEAD_ADDRESS DEAD_DATA +rom=FILE [+flash=FILE]
-// UNTIL: ends when the console has said this. KEY: the cycle a key is typed at, 0: never.
-// Status 0; 1 if it has not said UNTIL; 3 if the SDRAM was not used as it may be, which standard error then tells.
+// UNTIL: ends when the console has printed this. KEY: the cycle a key is typed at, 0: never.
+// Status 0; 1 if it has not printed UNTIL; 3 if the SDRAM was misused, which standard error then
+// reports.
 
 #include "Vsim.h"
 #include "verilated.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the simulated ULX3S boots in a kernel's place: tells what it was given. Addresses of the console by -D (test_board_boot.py). */
+/*
+ * What the simulated ULX3S boots in a kernel's place: prints what it was given. Addresses of the
+ * console by -D (test_board_boot.py).
+ */
 
 typedef unsigned int u32;
 typedef unsigned char u8;

@@ -115,7 +115,7 @@ class Run:
 
 
 def run(folder, flash=None, until="stops here", cycles=4_000_000, key=0, dead_address=0, dead_data=0, rom=None):
-    """Boots in `folder` until the console has said `until`.
+    """Boots in `folder` until the console has printed `until`.
 
     `flash` : bytes of it, or None: empty; `key` : the cycle a key is typed at; `rom` : words in its own's place.
     """

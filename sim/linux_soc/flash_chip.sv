@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A serial flash of 16 MB as such parts are documented, as far as reading goes: mode 0, READ (03h), RELEASE POWER-DOWN (ABh); it
-// begins powered down. What is not driven reads as ones. Its contents are the file +flash=, ones behind its end. Latency: MISO changes
-// with the clock's fall.
+// begins powered down. Undriven bits read as ones. Its contents are the file +flash=, ones behind
+// its end. Latency: MISO changes with the clock's fall.
 //   WAKE  cycles of `clk` from RELEASE POWER-DOWN until it can be read
 module flash_chip #(
     parameter int WAKE = 1500

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A single data rate SDRAM, 4 banks of 8192 rows of 512 columns of 16 bits, with JEDEC's commands and the times of a -75 part.
-// It does what it is told, and `fault` tells what must not have been: bits in the order of Fault. Latency: CAS latency as set, 2 or 3.
+// It carries out its commands, and `fault` shows what was not allowed: bits in the order of Fault.
+// Latency: CAS latency as set, 2 or 3.
 //   PERIOD_PS  of clk      dead_address, dead_data  lines that are cut: read as 0 at the other end
 module sdram_chip #(
     parameter int PERIOD_PS = 20000

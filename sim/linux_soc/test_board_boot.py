@@ -119,7 +119,8 @@ def forged(image, **fields):
 
 
 def refused(folder, contents, after=(), **more):
-    """The line that the ROM ends with, having said `after` beside its first; nothing follows it for a long time."""
+    """The line that the ROM ends with, after `after` beside its first; nothing follows it for a
+    long time."""
     run = board_rig.run(folder, contents, cycles=2_500_000, **more)
     assert (run.status, run.errors) == (1, "")
     assert run.texts[0] == "boot: SDRAM 32 MB" and run.texts[1:-1] == list(after)
@@ -133,7 +134,8 @@ def test_no_image(tmp_path, contents):
 
 
 def test_key(tmp_path):
-    """Who comes late sees the line by a key: everything starts again, which it does not without."""
+    """A user who connects late gets the line by a key: everything starts again, which it does not
+    without."""
     run = board_rig.run(tmp_path, cycles=5_000_000, key=2_500_000)
     line = "boot: no boot image in the flash at 0x00400000" + MAKE_ONE + AGAIN
     assert run.texts == ["boot: SDRAM 32 MB", line] * 2

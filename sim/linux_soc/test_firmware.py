@@ -26,7 +26,7 @@ def ulx3s():
 
 
 def c_addresses(soc):
-    """{register: address} as LiteX tells C programs."""
+    """{register: address} as in LiteX's header for C programs."""
     from litex.soc.integration.export import get_csr_header
 
     text = get_csr_header(soc.csr_regions, soc.constants, with_csr_base_define=False, with_access_functions=False)

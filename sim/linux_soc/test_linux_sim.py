@@ -306,7 +306,7 @@ def test_snapshots_it_refuses(vexriscv, tmp_path):
     assert run("--restore", "other") == (2, "--restore: other is a snapshot of another build of this program\n")
     (tmp_path / "past").write_text("99 rx 0\n")
     assert run("--restore", "s", "--stimulus", "past") == (2, "past:1: tick 99 is over, it is 100\n")
-    # not what was asked for: no snapshot, status 1
+    # not as requested: no snapshot, status 1
     assert run("--restore", "s", "--until", "never", "--max-cycles", "100", "--save", "t") == (
         1,
         "ended (max-cycles) before the console printed 'never'\n",

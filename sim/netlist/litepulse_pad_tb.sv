@@ -8,7 +8,7 @@ module litepulse_pad_tb #(
     input  logic enable,
     input  logic d_out_0,
     input  logic d_out_1,
-    input  logic outside,        // the level that somebody else drives
+    input  logic outside,        // the level that another device drives
     input  logic outside_drives,
     output wire  pad_a,
     output wire  d_in_0_a,

@@ -30,7 +30,8 @@ class Pads:
 
 @cocotb.test()
 async def test_start_from_configuration(dut):
-    """Nobody drives tx and de before the core is out of reset, whatever inputs and clocks do; the first level is the idle one."""
+    """tx and de are not driven before the core is out of reset, whatever inputs and clocks do; the
+    first level is the idle one."""
     half, delay = CLOCKS[os.environ.get("LITEPULSE_CLOCKS", "unrelated")]
     bench = Bench(dut)
     bench.sys_period = 2 * half
@@ -38,7 +39,7 @@ async def test_start_from_configuration(dut):
     await Timer(1, "step")
     assert int(dut.pulse_rst.value) and int(dut.sys_rst.value) and int(dut.phy_rst.value) and not int(dut.run.value)
     pads = Pads(dut)
-    # No clock yet; whoever is at the other end of the line is busy.
+    # No clock yet; the other end of the line is busy.
     dut.tick_half.value, dut.sys_half.value, dut.sys_delay.value = TICK // 2, half, delay
     for n in range(40):
         dut.rx_drive.value, dut.aux_drive.value = n & 1, n & 3

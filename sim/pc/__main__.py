@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make pc`: a person at the console of a PC with a simulated board, or two, on its USB ports, the driver attached."""
+"""`make pc`: a console of a PC with one or two simulated boards on its USB ports, the driver
+attached."""
 
 import argparse
 import contextlib
@@ -115,7 +116,7 @@ def interact(guest, files, hz, boards, wires):
 
 
 def main(argv=None):
-    """The command; exit status 2 when something that was asked for is not there."""
+    """The command; exit status 2 when something that was requested is missing."""
     parser = argparse.ArgumentParser(prog="make pc", description="The console of a PC with a simulated board on its USB port.")
     parser.add_argument("--kernel", choices=pc_rig.LINES, default="6.12", help="default %(default)s")
     parser.add_argument("--files", type=Path, help="folder whose files lie in the guest's /tmp/files")

@@ -30,7 +30,8 @@ def connect_to(program):
 
 
 def tcp_of(process):
-    """The port that a program names in its first line; None if it has said nothing within START_SECONDS."""
+    """The port that a program names in its first line; None if it printed nothing within
+    START_SECONDS."""
     ready = select.select([process.stdout], [], [], START_SECONDS)[0]
     line = process.stdout.readline() if ready else b""
     return json.loads(line)["tcp"] if line else None

@@ -22,7 +22,8 @@ AIM_EVENTS, AIM_IDLE = 18_000, 0.01
 GAPS = (40, 45, 50, 55, 60, 64, 72, 80, 91, 100, 111, 125, 143, 167, 200)
 FLOOD_GAP = 32  # ticks: more events than any line carries; a train cannot make more
 EVENT_SECONDS, EVENT_TURNS = 2, 3
-BEHIND_NS = 50_000_000  # a reader may be behind so much at the end: what may be left in buffers is not sustained
+# a reader may be behind this much at the end: what may be left in buffers is not sustained
+BEHIND_NS = 50_000_000
 IDLE_MS = 10_000
 WAKES, TRAFFIC = 200, 1000  # of each kind; ticks between events of others
 BAUDS = tuple(HZ // n for n in (4, 5, 8, 10, 16, 20, 32, 64))
@@ -235,9 +236,10 @@ as long as the guest or the adapter is late.
 An event is 6 bytes on the line and {BUS_CYCLES} cycles of the board's bus
 ([bridge.md](bridge.md#packed-answers)). At {HZ // 10**6} MHz the bus carries {HZ // BUS_CYCLES:,} events a second, which is
 less than the line would.""",
-    "wakes": """What limits: a board on a cable cannot interrupt. It is asked `poll_us` (1000) after an answer that
-brought something; while none does, the driver backs off to every `idle_us` (10000). A delay is a
-round trip and what is left of that interval.""",
+    "wakes": """\
+What limits: a board on a cable cannot interrupt. The driver polls it `poll_us` (1000) after an
+answer that brought something; while none does, it backs off to every `idle_us` (10000). A delay is
+a round trip and what is left of that interval.""",
     "ttys": """What limits: a received byte is a record of 8 bytes, of which those that repeat are left out on the
 cable. Of bytes to be sent at most 220 are in a request. The board holds 512, whose room is looked
 at with each answer. Both directions share the requests.""",
@@ -322,7 +324,7 @@ def lines(figures):
         "",
         "### While idle",
         "",
-        f"{IDLE_MS // 1000} s, nobody reads, nothing happens.",
+        f"{IDLE_MS // 1000} s, no program reads, nothing happens.",
         "",
         "| | CPU | thread | requests per second |",
         "|---|---|---|---|",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs in which guest/cable/fuzz.c makes random calls to the driver while the board's USB adapter is pulled out of a PC."""
+"""Runs in which guest/cable/fuzz.c makes random calls to the driver while the board's USB adapter
+is unplugged from a PC."""
 
 import re
 

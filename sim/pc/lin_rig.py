@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""lin0 of a simulated board on a PC, for programs that know nothing of it; what candump printed, and what is on the pins."""
+"""lin0 of a simulated board on a PC, for independent programs; the output of candump, and what is
+on the pins."""
 
 import re
 from itertools import pairwise
@@ -13,8 +14,8 @@ SECONDS = 240  # for a busy machine
 DUMPED = re.compile(r"^ \((\d+)\.(\d+)\)  lin0  (TX|RX) . .\s+([0-9A-F]+)   \[\d\]  ?(.*)$")
 
 
-# A busy machine takes its time. Programs that receive, so many (1), have begun; lin0 is up, and all set up, which may come a little
-# later; candump has printed something so often (1).
+# A busy machine takes its time. Programs that receive, as many as given (1), have begun; lin0 is
+# up, and all set up, which may come a little later; candump has printed something so often (1).
 LISTENS = "listens() { until [ $(grep -c ' raw$' /proc/net/can/rcvlist_all) -ge ${1:-1} ]; do usleep 10000; done; }"
 STEPS = f"""
         {LISTENS}
@@ -24,7 +25,8 @@ STEPS = f"""
 
 
 def run(guest, command, stimulus=None, files=None, **options):
-    """The Run of a command: lin0 is down, its bit rate set; `dump` is to have what `candump` said."""
+    """The Run of a command: lin0 is down, its bit rate set; `dump` is to have the output of
+    `candump`."""
     loaded, can = guest.with_can()
     before, driver = guest.attaching()
     nodes = ["--stimulus", stimulus] if stimulus else []

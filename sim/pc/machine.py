@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A PC in QEMU: starts it or goes on from a kept state, plugs and unplugs USB adapters, carries bytes between them and the boards.
+"""A PC in QEMU: starts it or resumes a saved state, plugs and unplugs USB adapters, carries bytes
+between them and the boards.
 
 QEMU computes every instruction (TCG): a KVM that is there may still not work. It ends with this process.
 
 QEMU writes to an adapter's socket from its main loop and waits until all is written. So the other end must always read,
-or all stands still, its monitor too: everything here happens in one loop, `pump`, which waits for nobody.
+or all stands still, its monitor too: everything here happens in one loop, `pump`, which never waits
+for one end.
 """
 
 import contextlib
@@ -238,14 +240,15 @@ class Machine:
         raise GuestError(f"{QEMU} does not start: {self.error_output()}")
 
     def error_output(self):
-        """What QEMU itself said."""
+        """QEMU's own messages."""
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace").strip() or "it says nothing"
 
     # --- the loop ---
 
     def pump(self, until, seconds, what, pause=None):
-        """Keeps all going until `until()`; GuestError `what` after so many seconds, or when QEMU has gone. `pause`: between two looks."""
+        """Keeps all going until `until()`; GuestError `what` after `seconds`, or when QEMU has
+        gone. `pause`: between two looks."""
         deadline = time.monotonic() + seconds
         while not until():
             left = deadline - time.monotonic()
@@ -263,7 +266,7 @@ class Machine:
         return [wire for adapter in self.adapters.values() for wire in adapter.wires.values()]
 
     def events(self, seconds):
-        """What happened at the sockets, after so long at most, or when something is to arrive."""
+        """What happened at the sockets, after `seconds` at most, or when something is to arrive."""
         arrivals = [at for wire in self.wires() if (at := wire.next_at()) is not None]
         if not arrivals:
             return self.loop.select(seconds)
@@ -272,7 +275,7 @@ class Machine:
         return self.loop.select(0)
 
     def rest(self, seconds):
-        """Keeps all going for so long."""
+        """Keeps all going for `seconds`."""
         end = time.monotonic() + seconds
         self.pump(lambda: time.monotonic() >= end, seconds + 1, "rest", pause=0.05)
 

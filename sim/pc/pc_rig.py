@@ -141,7 +141,7 @@ class Guest:
         return result.judge(f"Linux {self.kernel.release}: {command}", status, complaints, trouble)
 
     def attaching(self, ports=1):
-        """(command, files): loads the driver and attaches it to the first so many ports."""
+        """(command, files): loads the driver and attaches it to the first `ports` ports."""
         lines = ["insmod litepulse.ko && insmod litepulse_uartbone.ko || exit 97"]
         for number in range(ports):
             lines += [

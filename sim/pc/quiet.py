@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs that are judged only if this machine did not stand still meanwhile: the simulated board and the PC go by the wall clock."""
+"""Runs that are judged only if this machine did not stall meanwhile: the simulated board and the PC
+go by the wall clock."""
 
 import threading
 import time
@@ -11,7 +12,8 @@ TRIES = 3
 
 
 class Stalls:
-    """Measures how long this machine let a program wait that had to run. Use it as a context: `longest`, in seconds."""
+    """Measures how long this machine kept a runnable program waiting. Use it as a context:
+    `longest`, in seconds."""
 
     STEP = 0.01
 
@@ -35,7 +37,8 @@ class Stalls:
 
 
 def judged(run, check, stalls=Stalls):
-    """Checks what a run returns. A check that fails counts if the machine did not stand still meanwhile; else the run is repeated.
+    """Checks what a run returns. A failed check counts if the machine did not stall meanwhile; else
+    the run is repeated.
 
     run: makes a result; check: raises AssertionError. If all runs are of no use the test is not passed but skipped, with the reason.
     """

@@ -40,7 +40,8 @@ def numbers(result, name):
 @every
 @pytest.mark.seconds(20)
 def test_attach_and_loopback(pc, line):
-    """A byte goes out of the tty, over TX to RX, and comes back; the pin shows it; the link reports its state."""
+    """A byte is sent by the tty, over TX to RX, and received again; the pin shows it; the link
+    reports its state."""
     data = bytes(range(0, 250, 7))
     result = pc(line).attached(
         f"grep -H . {SYSFS}/uartbone/*; ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write={data.hex()} read={len(data)},500 drain icount",
@@ -75,7 +76,7 @@ def test_pulses_up_then_the_tty(pc):
 
 @every
 def test_detach(pc, line):
-    """When its holder goes, the devices go, and both modules can."""
+    """When its holder ends, the devices disappear, and both modules can be removed."""
     guest = pc(line)
     gone = "; ".join(f"gone {name}" for name in DEVICES)
     result = guest.run(
@@ -90,7 +91,8 @@ def test_detach(pc, line):
 
 @every
 def test_attach_to_a_port_that_is_not_ready(pc, line):
-    """The node of a port is there before the port can be opened: attach waits for it, but not for ever."""
+    """The node of a port is there before the port can be opened: attach waits for it, but not
+    forever."""
     guest = pc(line)
     result = guest.run(
         f"""{LOADED}
@@ -122,7 +124,7 @@ def test_ldattach(pc):
 
 
 def test_attach_and_detach_many_times(pc):
-    """A hundred times: names come back, nothing is left behind, and the last one works."""
+    """A hundred times: names are used again, nothing is left behind, and the last one works."""
     guest = pc(ONE)
     result = guest.run(
         f"""{LOADED}
@@ -144,7 +146,7 @@ def test_attach_and_detach_many_times(pc):
 
 
 def test_attach_and_detach_at_once(pc):
-    """Nobody waits for anything: attached and given up again at every moment of it."""
+    """No step waits for another: a port is attached, and detached at every moment of that."""
     guest = pc(ONE)
     result = guest.run(
         f"""{LOADED}
@@ -167,7 +169,8 @@ def test_attach_and_detach_at_once(pc):
 
 @pytest.mark.parametrize("line, keep", [(ONE, "end"), *((line, "keep") for line in pc_rig.LINES)])
 def test_unplug(pc, line, keep):
-    """Pulled out under a reader, a writer and a train: all fail. The board goes on; found again, it is stopped unless that was kept."""
+    """Unplugged under a reader, a writer and a train: all fail. The board goes on; found again, it
+    is stopped unless that was kept."""
     guest, boards = pc(line), []
 
     def pull(machine):
@@ -202,13 +205,15 @@ def test_unplug(pc, line, keep):
 
 @pytest.mark.seconds(60)
 def test_pulled_out_under_random_calls():
-    """Whatever several processes do with it, also while it is plugged in again. `make fuzz` pulls it out 200 times."""
+    """Whatever calls several processes make, also while it is plugged in again. `make fuzz` unplugs
+    it 200 times."""
     calls, unplugs = fuzz_pull.pull(1, rounds=5, timeout=300)
     assert calls > 500 and unplugs == 5
 
 
 def test_two_boards(pc):
-    """Each device belongs to its own board, identified by its port; one is pulled out, and the other does not notice."""
+    """Each device belongs to its own board, identified by its port; one is unplugged, and the other
+    is not affected."""
     guest = pc(ONE)
     result = guest.attached(
         """
@@ -268,12 +273,14 @@ def test_a_bad_cable(pc):
     assert bytes.fromhex(*numbers(result, "read")[0]) == data and numbers(result, "icount")[0][:4] == [str(len(data))] * 2 + ["0", "0"]
 
 
-FLOOD_GAP, FLOOD_SECONDS = 32, 10  # ticks between events: more than the cable carries, for so long
+# ticks between events: more than the cable carries, for this long
+FLOOD_GAP, FLOOD_SECONDS = 32, 10
 
 
 @pytest.mark.seconds(30)
 def test_a_flood_lets_others_in(pc):
-    """While more events happen than the cable carries the driver polls without a pause; other users of the bus still get it."""
+    """While more events happen than the cable carries the driver polls without a pause; other users
+    still get the bus."""
     guest = pc(ONE)
     result = guest.attached(
         f"""
@@ -325,7 +332,8 @@ def test_a_board_that_falls_silent(pc):
 
 
 def test_a_board_that_restarted(pc):
-    """Its power failed, that of the adapter did not: it is noticed, and gets its settings again, though the old one has refused some."""
+    """Its power failed, the adapter's did not: the driver notices, and writes its settings again,
+    although the old board had refused some."""
     guest = pc(ONE)
     with pc_rig.Board(wires=["tx:rx"]) as fresh:
         result = guest.attached(
@@ -346,7 +354,8 @@ def test_a_board_that_restarted(pc):
 
 
 def test_delays_of_rs485(pc):
-    """With a clock of which a millisecond is no whole number of ticks: neither lead nor lag is shorter than asked for."""
+    """With a clock of which a millisecond is no whole number of ticks: neither lead nor lag is
+    shorter than requested."""
     guest, hz = pc(ONE), 333_333
     steps = "set=115200,8N1 rs485=3,1,2 write=42 drain"
     result = guest.attached(

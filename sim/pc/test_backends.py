@@ -29,7 +29,7 @@ def files():
 
 
 def compare(result, backend):
-    """What the guest printed must be what every board does, and what the recorded pins show."""
+    """The guest's output must be that of every board, and what the recorded pins show."""
     results = judge(result.lines, backend)
     falls = {change.tick for change in result.pins if change.pin == "tx" and not change.level}
     for name in ("train", "fraction", "break", "parity"):

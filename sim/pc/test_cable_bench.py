@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The benchmark of a board on a cable: that it measures, and notices what is wrong. Its figures are in docs/benchmarks.md."""
+"""The benchmark of a board on a cable measures, and notices faults. Its figures are in
+docs/benchmarks.md."""
 
 import time
 
@@ -18,7 +19,7 @@ STILL_SECONDS, STILL_GAP = 0.8, 320
 
 @pytest.fixture(scope="module")
 def bench():
-    """How busy the machine is changes figures, and is not judged."""
+    """The load of the machine changes figures, and is not judged."""
     return Bench(steady=False)
 
 
@@ -41,7 +42,8 @@ def test_wakes(bench):
 
 
 def test_wakes_while_all_stands_still(bench):
-    """For so long that the board's FIFO runs over: each launch is measured by its own event, whatever is missing around it."""
+    """Until the board's FIFO overflows: each launch is measured by its own event, whatever is
+    missing around it."""
     found = bench.wakes(STILL_GAP, count=10, when={"wake": lambda _: time.sleep(STILL_SECONDS)})
     assert found["losses"] > 0 and len(found["delays"]) == 10
 
@@ -98,7 +100,7 @@ def test_a_wire():
 
 
 def test_a_wire_that_is_late():
-    """All arrives so much later, and no slower."""
+    """All arrives later by the delay of the wire, and no slower."""
     now, came = [10.0], []
     wire = Wire(100, lambda data: came.append(bytes(data)), lambda: now[0], late=5)
     for time_sent in (10.0, 20.0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What programs may expect of calls that work on any device or terminal, on those of a board."""
+"""Calls that work on any device or terminal work on those of a board."""
 
 import pytest
 
@@ -49,7 +49,8 @@ def test_background(pc, line):
 
 @pytest.mark.parametrize("inpck, read", [("", "41"), ("inpck,", "")])
 def test_parity_is_ignored_only_if_checked(pc, inpck, read):
-    """IGNPAR drops a byte of the wrong parity with INPCK; without, nobody checks it."""
+    """IGNPAR drops a byte of the wrong parity with INPCK; without INPCK the parity is not
+    checked."""
     guest = pc(series.OWN)
     result = guest.attached(
         f"./tty_steps /dev/ttyPULSE0 {LOOP} set=9600,8E1,{inpck}ignpar claim profile=1,9600,8O1 launch=500000,1,65 read=1,40 icount",
@@ -70,7 +71,7 @@ def test_the_poller_runs_before_programs(pc, line):
 
 @EACH
 def test_a_tty_cannot_wake_the_machine(pc, line):
-    """One that is open and was to wake it could not be suspended."""
+    """An open tty that was to wake it could not be suspended."""
     wakeup = "/sys/class/tty/ttyPULSE0/power/wakeup"
     result = pc(line).attached(f"[ ! -e {wakeup} ] || echo enabled >{wakeup}; exec 5<>/dev/ttyPULSE0; ! [ -e {wakeup} ]")
     assert result.lines == []

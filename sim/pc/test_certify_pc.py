@@ -101,13 +101,13 @@ def requests_of(measured, name):
 
 
 def test_what_they_are(measured):
-    """16550 and adapter are called what they are; the 16550 counts its bytes."""
+    """16550 and adapter are named as such; the 16550 counts its bytes."""
     uart, usb = (measured[0][name][2] for name in ("16550", "adapter"))
     assert (uart["port"]["driver"], uart["port"]["uart"], uart["port"]["usb"]) == ("serial", "16550A", None)
     assert usb["port"]["driver"] == "ftdi_sio" and usb["port"]["uart"] is None and usb["port"]["usb"]["id"] == "0403:6001"
     assert usb["port"]["latency_timer_ms"] is not None and "QEMU USB SERIAL" in usb["port"]["says"]
     sent, requested = 2 * BYTES + 2 * SAMPLES + BLOCKS * 23, len(requests_of(measured, "16550"))
-    assert requested >= 2 * BYTES + 2 * SAMPLES, "what came to the board too late is asked for again"
+    assert requested >= 2 * BYTES + 2 * SAMPLES, "frames that came too late are requested again"
     assert (uart["counters"]["tx"], uart["counters"]["rx"]) == (sent, requested)
     assert uart["counters"]["overrun"] == uart["counters"]["frame"] == 0
 
@@ -167,4 +167,4 @@ def test_rs485_breaks_and_counters_of_a_driver(pc):
     for _, ticks in sent:
         (level,) = [level for tick, level in de if tick <= ticks[0]][-1:]
         assert level == 1, "driver enable is on while it sends"
-    assert counters["tx"] == 3 and heard == "", "the driver drops what it hears of itself, unless it is told not to"
+    assert counters["tx"] == 3 and heard == "", "the driver drops its own bytes by default"

@@ -42,7 +42,8 @@ print("ended", os.path.exists("/dev/litepulse0"), flush=True)
 
 @pytest.mark.seconds(60)
 def test_the_command(pc):
-    """Looked at, attached, looked at again, detached, attached and pulled out; the latency timer is 1 ms meanwhile, else what it was."""
+    """Read, attached, read again, detached, attached and unplugged; the latency timer is 1 ms
+    meanwhile, else as before."""
     guest = pc("6.12")
     result = guest.run(
         "insmod litepulse.ko && insmod litepulse_uartbone.ko && ./start steps.py",

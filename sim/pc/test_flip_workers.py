@@ -30,7 +30,8 @@ done
 
 
 def carried(guest, before=""):
-    """What a byte says when these commands came before it: ({workqueue}, {worker: nice value}, {worker that was raised})."""
+    """The workers that carry a byte after these commands: ({workqueue}, {worker: nice value},
+    {worker that was raised})."""
     text = "\n".join(guest.attached(f"{before}\n{BYTE}", {"tty_steps": guest.guest_program("tty_steps")}).lines)
     assert re.search(r"^read 4c$", text, re.MULTILINE)
     queues = re.findall(r"function=flush_to_ldisc workqueue=(\S+)", text)
@@ -49,7 +50,8 @@ def test_its_own_workqueue(pc):
 
 @pytest.mark.parametrize("line", [line for line in pc_rig.LINES if line != "7.2"])
 def test_the_workers_of_all(pc, line):
-    """Before, the bytes of all ttys have the workers of everybody: those that there are can be raised, not those that start later."""
+    """Before 7.2, the general workers carry the bytes of all ttys: existing ones can be raised, not
+    those that start later."""
     guest = pc(line)
     assert not guest.attached(f"ls {FOLDER} | grep tty", status=1).lines
     queues, nice, _ = carried(guest)

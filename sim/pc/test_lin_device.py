@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""lin0 of a board on the cable, on Debian's kernels, by programs that know nothing of it: ip, cansend, cangen, candump. Pins compared."""
+"""lin0 of a board on the cable, on Debian's kernels, by independent programs: ip, cansend, cangen,
+candump. Pins compared."""
 
 from itertools import pairwise
 
@@ -22,7 +23,8 @@ EACH = pytest.mark.parametrize("line", series.each(pc_rig.LINES))
 @pytest.mark.full
 @EACH
 def test_master(pc, line):
-    """Headers, a published frame, our own table: edge by edge as they should be, and candump -H tells when."""
+    """Headers, a published frame, our own table: edge by edge as they should be, and candump -H
+    prints their times."""
     result = run(
         pc(line),
         f"""
@@ -59,7 +61,8 @@ def test_master(pc, line):
 @pytest.mark.full
 @EACH
 def test_examples_of_sllin_for_a_master(pc, line):
-    """The examples in sllin's README, one by one, with what it says that candump prints; a slave answers the identifier 1."""
+    """The examples in sllin's README, one by one, with candump's output as shown there; a slave
+    answers the identifier 1."""
     result = run(
         pc(line),
         """
@@ -115,7 +118,8 @@ def test_examples_of_sllin_for_a_master(pc, line):
 @pytest.mark.full
 @EACH
 def test_examples_of_sllin_for_a_slave(pc, line, tmp_path):
-    """Headers of 2, which nobody answers, and of 1 with a response, in turn: what sllin's README says that candump prints."""
+    """Headers of 2, without a response, and of 1, with one, in turn: candump prints what sllin's
+    README shows."""
     nodes, data = tmp_path / "nodes", b"\x08\x80"
     others = [BUS.header(10 * HZ + 2 * n * HZ // 2, PIDS[0x02]) for n in range(20)]
     others += [BUS.published(10 * HZ + (2 * n + 1) * HZ // 2, PIDS[0x01], data + bytes([checksum(data)])) for n in range(20)]
@@ -143,7 +147,8 @@ def test_examples_of_sllin_for_a_slave(pc, line, tmp_path):
 @pytest.mark.full
 @EACH
 def test_renamed_and_moved(pc, line):
-    """lin0 gets another name and a longer queue, and goes to another network namespace: it sends there, and comes back when that ends."""
+    """lin0 gets another name and a longer queue, and goes to another network namespace: it sends
+    there, and returns when that ends."""
     result = run(
         pc(line),
         f"""
@@ -212,7 +217,8 @@ def test_slave(pc, line, tmp_path):
 @pytest.mark.full
 @EACH
 def test_pulled_out_under_traffic(pc, line):
-    """The adapter is pulled out while headers are sent: lin0 goes, and so can all modules."""
+    """The adapter is unplugged while headers are sent: lin0 disappears, and all modules can be
+    removed."""
     result = run(
         pc(line),
         """
@@ -235,7 +241,7 @@ def test_pulled_out_under_traffic(pc, line):
 @pytest.mark.seconds(40)
 @EACH
 def test_exact_slots(pc, line):
-    """`cangen -t` gives each header a time: the slots are equal to the tick, on a PC that is busy meanwhile."""
+    """`cangen -t` gives each header a time: the slots are equal to the tick, also on a busy PC."""
     result = run(
         pc(line),
         """
@@ -258,7 +264,7 @@ def test_exact_slots(pc, line):
 @pytest.mark.full
 @EACH
 def test_cyclic(pc, line):
-    """CAN_BCM sends headers again and again; each is answered to the tick from where it lies."""
+    """CAN_BCM sends headers periodically; each is answered at its exact tick."""
     guest = pc(line)
     result = run(
         guest,

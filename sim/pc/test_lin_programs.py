@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that know nothing of LIN find on lin0 what they expect of a CAN device: canplayer, python-can, systemd. Pins compared."""
+"""Programs for CAN alone work on lin0 as on a CAN device: canplayer, python-can, systemd. Pins
+compared."""
 
 import json
 import re
@@ -45,7 +46,8 @@ def frame(word, data, start):
 
 
 def played(result, lines, behind=0):
-    """Compares the pin: behind so many breaks it has the standard frames among the lines, each once, as candump printed that they began.
+    """Compares the pin: behind `behind` breaks it has the standard frames among the lines, each
+    once, as candump printed that they began.
 
     A frame that a busy PC gives to the board too late is given to it again, so the next one may be before it.
     """
@@ -65,7 +67,8 @@ def played(result, lines, behind=0):
 @pytest.mark.seconds(30)
 @pytest.mark.full
 def test_canplayer_plays_what_candump_logged(pc):
-    """Each standard frame of the log is on the bus again; what candump logged of errors is refused and configures nothing."""
+    """Each standard frame of the log is on the bus again; logged errors are refused and configure
+    nothing."""
     result = run(
         pc(LINE),
         f"""

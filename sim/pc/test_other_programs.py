@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that know nothing of LitePulse, on /dev/ttyPULSE0: pyserial's own tests, picocom, and a file by ZMODEM between two boards."""
+"""Independent programs on /dev/ttyPULSE0: pyserial's own tests, picocom, and a file by ZMODEM
+between two boards."""
 
 import random
 
@@ -46,7 +47,7 @@ NOT_FOR_LINUX = {"test_exclusive.Test_exclusive.test_exclusive_only_true"}
 
 @pytest.mark.seconds(120)
 def test_pyserial_s_own_tests(pc):
-    """With TX wired to RX, as they ask for; all pass but those that want modem lines."""
+    """With TX wired to RX, as they require; all pass but those that need modem lines."""
     guest = pc(LINE)
     folder, names = pyserial_tests()
     imported = f"{IMPORTED}\nimport {', '.join(names)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which runs are judged on a machine that stands still."""
+"""Which runs are judged on a machine that stalls."""
 
 import time
 
@@ -46,7 +46,7 @@ def test_a_machine_that_is_always_busy_is_no_verdict():
 
 
 def test_a_stall_is_seen():
-    """Of the program itself, which holds its interpreter here, as a machine without a CPU for it would."""
+    """The program blocks its own interpreter here, as a machine without a free CPU would."""
     with quiet.Stalls() as seen:
         end = time.monotonic() + 0.5
         sum(range(30_000_000))  # one call: no other thread runs meanwhile

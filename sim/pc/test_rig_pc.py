@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rig itself: Debian's kernels boot, a board on the cable answers, boards come and go, and mistakes do not go unnoticed."""
+"""The rig itself: Debian's kernels boot, a board on the cable answers, boards are plugged and
+unplugged, and mistakes are noticed."""
 
 import os
 import pty
@@ -39,7 +40,8 @@ def test_the_driver_fits_the_kernel(pc, line):
 
 
 def test_files_and_statuses(pc):
-    """What goes in comes out, byte by byte; each way to end is reported; what is left behind does not last."""
+    """Files pass unchanged, byte by byte; each way to end is reported; later runs see nothing of
+    earlier ones."""
     guest = pc(ONE)
     data = bytes(range(256)) * 41 + b"odd"
     result = guest.run("od -An -v -tx1 folder/data; echo last", {"folder/data": data}, boards=[])
@@ -71,7 +73,7 @@ def test_failures_are_reported(pc, command, options, message):
 
 
 def test_a_wait_ends_by_what_happens(pc):
-    """Not by the time that it takes, which is long on a busy machine."""
+    """It does not end by a time limit, as a busy machine is slow."""
     result = pc(ONE).run("patience=5; (usleep 300000; touch file; usleep 300000; rm file) & await file; gone file; echo end", boards=[])
     assert result.lines == ["end"]
 
@@ -82,7 +84,8 @@ def test_a_wrong_option_of_the_board(pc):
 
 
 def test_boards_come_and_go(pc):
-    """Two at once, each its own; one is pulled out while it is open, and plugged in again with the other's board on it."""
+    """Two at once, each its own; one is unplugged while it is open, and plugged in again with the
+    other's board on it."""
     guest = pc(ONE)
 
     def swap(machine):
@@ -104,7 +107,7 @@ def test_boards_come_and_go(pc):
 
 
 def test_the_line_can_be_damaged(pc):
-    """What passes an adapter is the test's to change."""
+    """A test can change the bytes that pass an adapter."""
     guest = pc(ONE)
 
     def damage(machine):
@@ -124,14 +127,14 @@ def test_a_dead_board_is_reported(pc):
 
 
 def test_pins_are_recorded(pc):
-    """From tick 0 on, beside what the board's clock says."""
+    """From tick 0 on, beside the readings of the board's clock."""
     result = pc(ONE).run("usleep 200000", boards=[{"hz": 1_000_000, "options": ["--level", "2=1"]}])
     assert result.pin("tx") == [(0, 1)] and result.pin("aux2") == [(0, 1)] and result.pin("aux0") == [(0, 0)]
     assert result.stats["cycles"] > 200_000
 
 
 class Person:
-    """Somebody at a terminal."""
+    """A user at a terminal."""
 
     def __init__(self, *words):
         self.process, self.terminal = pty.fork()
@@ -165,7 +168,8 @@ class Person:
 
 
 def test_make_pc(pc, tmp_path):
-    """A person at the console: the board is there, files of his, Ctrl-C is the guest's, Ctrl-A x ends."""
+    """A user at the console: the board and the user's files are there, Ctrl-C goes to the guest,
+    Ctrl-A x ends."""
     (tmp_path / "mine").write_text("a file of mine\n")
     person = Person("-m", "sim.pc", "--files", tmp_path, "--hz", "1000000")
     assert person.sees("# ", 300)  # the first time it builds the programs
@@ -186,7 +190,7 @@ def test_make_pc(pc, tmp_path):
     ],
 )
 def test_make_pc_with_wires(pc, words, message, here, there):
-    """What is sent comes back, or arrives at the other board."""
+    """Sent bytes are received again, or by the other board."""
     person = Person("-m", "sim.pc", "--hz", "500000", *words)
     assert person.sees("# ", 300) and message in person.seen
     person.types(f"head -c 6 </dev/tty{there} & sleep 1; printf '%s\\n' heard >/dev/tty{here}; wait; echo 4$((1 + 1))\r")

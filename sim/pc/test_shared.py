@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tests of tty, device and clock that need no moves of the inputs, as on the simulated Linux SoC: same programs, same judgement.
+"""The tests of tty, device and clock that need no edges on the inputs, as on the simulated Linux
+SoC: same programs, same checks.
 
 The board's clock is slower; the programs ask for bauds and waits that are as many ticks as on the SoC, so what the pins do is the same.
 """

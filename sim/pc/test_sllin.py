@@ -90,7 +90,7 @@ def dumped(result, device):
 
 
 def test_sllin_is_the_master(guest, tmp_path):
-    """Its headers are answered by the core, at the tick behind each; sllin takes the answers for right."""
+    """Its headers are answered by the core, at the tick behind each; sllin accepts the answers."""
     good = f"010#{DATA.hex().upper()}"
     result = run(
         guest,
@@ -130,7 +130,7 @@ def test_sllin_is_the_master(guest, tmp_path):
 
 
 def test_sllin_is_the_slave(guest, tmp_path):
-    """Headers leave to the tick; what sllin answers is received as it was meant."""
+    """Headers leave to the tick; sllin's responses are received unchanged."""
     steps = [f"bitrate={BUS.baud}", "role=master", "up", "at=1500", *["send=010#R", "at=+600"] * HEADERS, f"wait=3000,{HEADERS}", "down"]
     result = run(guest, "slave", f"./cansend sllin0 00000050#{DATA.hex()}\nusleep 100000\n./lin {' '.join(steps)}", tmp_path)
     board, report = result.boards[0], LinLog("\n".join(result.lines))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The machine sleeps while a board is attached whose adapter loses its power, is pulled out, or keeps what it had.
+"""The machine sleeps while a board is attached whose adapter loses its power, is unplugged, or
+keeps its state.
 
 `ftdi_sio` has no reset_resume: after a sleep in which the USB controller lost its state, which QEMU's always does, its ports are closed and
 made once more while all programs are still frozen. So the line discipline ends in the middle of the resume.
@@ -73,7 +74,8 @@ def sleeping(guest, kind, use, again=FIND, **options):
 @pytest.mark.seconds(30)
 @pytest.mark.parametrize("line, use", CASES)
 def test_adapter_is_lost(pc, line, use):
-    """Its port is closed while programs are frozen: the machine resumes all the same, and the board can be attached again."""
+    """Its port is closed while programs are frozen: the machine still resumes, and the board can be
+    attached again."""
     result = sleeping(pc(line), DEVICES_ONLY, use)
     assert any("ttyUSB0" in text and "disconnected" in text for text in result.kernel), result.text
 

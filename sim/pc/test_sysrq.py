@@ -94,7 +94,8 @@ def test_a_break_and_a_key_are_a_request():
     ids=["late", "twice", "own", "own-key", "nul"],
 )
 def test_what_is_no_request(steps, read):
-    """A key that comes later than 5 s, two breaks, or what the port itself has sent: the program gets it."""
+    """A key that comes later than 5 s, two breaks, or the port's own bytes: the program gets
+    them."""
     got, console = receives(*steps)
     assert not helped(console) and got == read
 

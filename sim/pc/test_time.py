@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/ptp0 of a board on the cable, as programs use it that know nothing of it: the kernel's testptp, phc2sys and ts2phc of linuxptp."""
+"""/dev/ptp0 of a board on the cable, as independent programs use it: the kernel's testptp, phc2sys
+and ts2phc of linuxptp."""
 
 import re
 import statistics
@@ -60,7 +61,7 @@ def test_testptp(pc):
 
 
 def servo(result, program):
-    """[(offset in ns, state of the servo), ...] of what phc2sys or ts2phc said."""
+    """[(offset in ns, state of the servo), ...] of the output of phc2sys or ts2phc."""
     return [(int(offset), state) for offset, state in re.findall(rf"{program}\[.*? offset +(-?\d+) (s\d)", "\n".join(result.lines))]
 
 

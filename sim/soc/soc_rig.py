@@ -43,7 +43,7 @@ class Simulated:
         self.close()
 
     def close(self):
-        """Ends the simulator; (exit status, what it said on standard error)."""
+        """Ends the simulator; (exit status, what it printed on standard error)."""
         if self.bus:
             self.bus.close()
             self.bus = None

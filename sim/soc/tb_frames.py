@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cocotb: checked frames at the pins of the serial bridge, whole and broken. What a broken one may do is said by framing.heard()."""
+"""cocotb: checked frames at the pins of the serial bridge, whole and broken. framing.heard() says
+what a broken one may do."""
 
 import cocotb
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
@@ -38,7 +39,8 @@ class Framed(Host):
         return self.number
 
     async def ask(self, data, words):
-        """Sends bytes and takes the answer that a frame with so many words read gets; the words. All is checked."""
+        """Sends bytes and takes the answer that a frame that reads `words` words gets; the words.
+        All is checked."""
         if data[0] == PACKED:
             return words_of(await self.heard(data, 5 * words + 3), data[1], words)
         got = await self.heard(data, 4 * words + 3)
@@ -124,7 +126,7 @@ async def carried_out(dut):
 
 
 def alike(host, count, before=(0, 0, 0, 0)):
-    """So many words whose bytes often are those of 4 words before."""
+    """`count` words whose bytes often are those of 4 words before."""
     words = list(before)
     while len(words) < count + len(before):
         words.append(words[-4] ^ host.random.getrandbits(32) & host.random.choice((0, 0, 0xFF, 0xFF00, 0xFFFF, 0xFF0000FF, 0xFFFFFFFF)))
@@ -490,7 +492,8 @@ async def waits(dut):
 
 @cocotb.test()
 async def several_wait(dut):
-    """As many as fit into so many bytes are done one behind the other, each once; of one byte more the last frame is lost, and no other."""
+    """As many as fit into the buffer are done one behind the other, each once; with one byte more
+    the last frame is lost, and no other."""
     host = await started(dut)
     words = host.words(50)
     await host.frame(write(RAM, *words))

@@ -2,7 +2,8 @@
 """cocotb: a host at the pins of the serial bridge. Its bits are times, its checks are cycles; it knows nothing of the bridge's insides.
 
 The transmitter's edges are compared with the accumulator docs/bridge.md describes: eight steps a bit, a step whenever the
-sum of the rate words passes a multiple of 8192. `watch_rate` tells the cycle in which the rate changes.
+sum of the rate words passes a multiple of 8192. `watch_rate` shows the cycle in which the rate
+changes.
 """
 
 import os
@@ -268,7 +269,8 @@ async def unusable(dut):
 
 @cocotb.test()
 async def falls_back(dut):
-    """Exactly so many cycles after the last valid command, a write or a read; each valid one counts again."""
+    """The bridge falls back an exact number of cycles after the last valid command, a write or a
+    read; each valid one counts again."""
     host = Host(dut)
     await host.start()
     host.rates.clear()

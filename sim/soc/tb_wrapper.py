@@ -52,7 +52,8 @@ async def start(dut):
 
 @cocotb.test()
 async def parts_of_words(dut):
-    """Are not written, and say so; what is not selected is not even read. Each access ends."""
+    """Parts of words are not written, and an error reports that; bytes that are not selected are
+    not even read. Each access ends."""
     await start(dut)
     await access(dut, TRAIN_COUNT, 0x11223344)
     for sel in range(1, 15):
@@ -102,8 +103,9 @@ async def reset_of_either_side_resets_both(dut):
 
 @cocotb.test()
 async def accesses_that_are_given_up(dut):
-    """Are done whole or not at all, and never answered later; the next access is answered by what it asked for. What the core does is
-    what its words say: a word that was being handed over when its access ended is not another one's."""
+    """They are done whole or not at all, and never answered later; the next access gets its own
+    answer. The core does what its words say: a word that was being handed over when its access
+    ended does not become that of another access."""
     await start(dut)
     rng, given_up = random.Random(17), 0
     may_be = {TRAIN_COUNT: {0}, TRAIN_START: {0}, LINE: {0}}

@@ -10,7 +10,8 @@ from sim.soc.test_wrapper import Pads, Platform, finalize_csrs, write_top
 
 
 def make_top(folder, cores):
-    """(Verilog sources, top) of so many cores that share a bus' address and data, and their only capture input."""
+    """(Verilog sources, top) of `cores` cores that share a bus' address and data, and their only
+    capture input."""
     from litex.gen import LiteXModule
 
     platform = Platform()

@@ -46,7 +46,7 @@ def sent(ticks, data):
 
 
 def ended(soc):
-    """Nothing was said, all went well."""
+    """Nothing was printed, all went well."""
     assert soc.close() == (0, "")
 
 

@@ -23,7 +23,8 @@ class Bridge(LiteXModule):
 
 
 def play(command, baud, answer=0):
-    """([words written], [bytes answered]): `command` comes byte behind byte at `baud`, so many bytes of an answer leave at that rate."""
+    """([words written], [bytes answered]): `command` comes byte behind byte at `baud`, `answer`
+    bytes of an answer leave at that rate."""
     dut, written, answered, byte_cycles = Bridge(), [], [], CLOCK * 10 // baud
 
     def host():

@@ -202,7 +202,7 @@ def test_rate_words():
 def test_refuses():
     with pytest.raises(ValueError, match="does not allow"):
         bridge.SerialBridge(pads(), 900_000)
-    with pytest.raises(ValueError, match="cannot be told"):
+    with pytest.raises(ValueError, match="cannot be reported"):
         bridge.SerialBridge(pads(), 1e9)
     with pytest.raises(ValueError, match="too short"):
         bridge.SerialBridge(pads(), 24e6, fallback_seconds=Fraction(1, 10**6))

@@ -48,7 +48,8 @@ def begin(soc, keep):
 
 @pytest.mark.parametrize("keep", [0, 1])
 def test_a_silent_host(tmp_path, keep):
-    """What was not to be kept stops so many units after the last access; nothing starts after the tick that the event tells."""
+    """Output that was not to be kept stops `limit` units after the last access; nothing starts
+    after the tick of the event."""
     vcd = tmp_path / "out.vcd"
     with Simulated("--vcd", vcd) as soc:
         start = begin(soc, keep)

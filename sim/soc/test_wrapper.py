@@ -110,7 +110,8 @@ def test_lin_entries_are_reported(entries, depth):
 
 
 def make_soc(window, cpu=None, variant=None):
-    """(SoC with a core whose window was asked for there, what id_window tells once it is finalized)"""
+    """(SoC with a core whose window was requested there, what id_window reads once it is
+    finalized)"""
     from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
     from litex.soc.integration.soc_core import SoCCore
 
@@ -141,7 +142,7 @@ NEEDS_CPU = pytest.mark.full  # the step `test` of the set-up has no CPU
     ],
 )
 def test_windows(cpu, requested, place):
-    """Where it is asked for, or where there is room; the core tells it."""
+    """The window lies where it is requested, or where there is room; the core reports its place."""
     soc = make_soc(requested, *cpu)
     soc.finalize()
     region = soc.bus.regions["pulse_window"]

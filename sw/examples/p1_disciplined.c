@@ -116,8 +116,9 @@ int main(int argc, char **argv)
 			return 0;
 		printf("%lld %lld\n", (long long)pulse, (long long)(left[pulse % 64] - edge));
 		/*
-		 * From the second pulse behind this edge on, all shall be where the edge and the new period want them: what this
-		 * pulse missed is one part of the step, what the pulse between the two has of the old period the other.
+		 * From the second pulse behind this edge on, all are to be where the edge and the
+		 * new period want them: what this pulse missed is one part of the step, what the
+		 * pulse between the two has of the old period the other.
 		 */
 		change.period = (edge - before) * rate / HZ;
 		change.num = (edge - before) * rate % HZ;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * 58 pulses a second as timed launches: this program says in advance at which tick each byte shall leave, and it leaves
- * then, exactly, or not at all. The program only has to keep the queue filled.
+ * 58 pulses a second as timed launches: this program says in advance at which tick each byte is to
+ * leave, and it leaves then, exactly, or not at all. The program only has to keep the queue filled.
  *
  *	p1_timed [DEVICE [PULSES]]	default: /dev/litepulse0, forever
  */

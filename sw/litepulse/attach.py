@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes a board behind a serial port a device of the kernel, and keeps it so: the process that has the port open holds the board.
 
-The port is looked at first, by ordinary reads; only a LitePulse of a version that is known is given to the kernel, whose line discipline
-then speaks to it (driver/litepulse_uartbone.c). What is not given to it is left as it was.
+The port is read first, by ordinary reads. Only a LitePulse of a known version is given to the
+kernel, whose line discipline then speaks to it (driver/litepulse_uartbone.c). Any other port is
+left as it was.
 """
 
 import contextlib
@@ -77,7 +78,8 @@ def look(stream: SerialStream, name: str, baud: int) -> Found:
     except TransportError as error:
         if "does not answer" not in str(error):
             raise
-        # Nothing tells a bridge that was left at a raised rate from an empty port, and we do not wait for its fallback.
+        # A bridge that was left at a raised rate looks like an empty port, and we do not wait for
+        # its fallback.
         raise TransportError(f"{error}; if it was in use a moment ago, try again in 3 s") from None
     rate, frames = (bus.read(regs.BRIDGE_BASE + 4 * register.index)[0] for register in regs.BRIDGE)
     return Found(identity.version, identity.clock_hz, identity.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, bool(frames))
@@ -116,7 +118,8 @@ class Settings:
 
 
 def open_port(port: Port, baud: int, wait: float = _LEFT) -> tuple[SerialStream, Settings]:
-    """(SerialStream, Settings it had before) of a Port that nobody else uses. LitePulseError if it cannot be had."""
+    """(SerialStream, Settings it had before) of a Port that no one else uses. LitePulseError if it
+    cannot be had."""
     try:
         file = open_for_locks(port.path)
     except OSError as error:
@@ -309,7 +312,7 @@ class Link:
     # As long as it lasts ------------------------------------------------------------------------------------------------
 
     def _is_gone(self) -> bool:
-        """Whether the port is unplugged, or somebody has taken it from us."""
+        """Whether the port is unplugged, or another program has taken it from us."""
         poll = select.poll()
         poll.register(self.file, 0)
         if any(events & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, events in poll.poll(0)):
@@ -344,7 +347,7 @@ class Link:
         quiet = time.monotonic() + (_QUIET if spoken else 0)
         await_gone(self.host, self.port.name)
         self._settings.restore(self.file)
-        # Who comes next finds a bridge that answers: the port is ours until then.
+        # The port is ours until the bridge answers again, so the next program finds one that does.
         time.sleep(max(0.0, quiet - time.monotonic()))
         os.close(self.file)
         self.file = -1
@@ -411,7 +414,7 @@ def serve(link: Link) -> bool:
 
 
 def notify(*lines: str) -> None:
-    """Tells systemd, if it started us."""
+    """Notifies systemd, if it started us."""
     address = os.environ.get("NOTIFY_SOCKET")
     if address:
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
@@ -467,7 +470,7 @@ def _become_service(link: Link, parent: int, writer: int) -> NoReturn:
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds an attached board: number of the process, or None if it is none of ours."""
+    """The process that holds an attached board: its number, or None if it is none of ours."""
 
     host: Host
     board: attached.Attached
@@ -505,7 +508,7 @@ def holding_process(path: str) -> int | None:
     try:
         file = open_for_locks(path)
     except OSError as error:
-        if error.errno == errno.EBUSY:  # attached: the kernel lets nobody but root open it
+        if error.errno == errno.EBUSY:  # attached: the kernel lets only root open it
             return None
         raise TransportError(f"{path}: cannot open the port ({error.strerror})") from None
     try:

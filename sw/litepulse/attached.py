@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boards that the kernel drives over a serial port: their devices, the state of their cable, as the driver tells it in sysfs."""
+"""Boards that the kernel drives over a serial port: their devices, the state of their cable, as the
+driver reports it in sysfs."""
 
 import os
 from dataclasses import dataclass

@@ -148,12 +148,12 @@ class Board:
 
     @property
     def clocks(self) -> tuple[str, ...]:
-        """Those that open() can be asked for on this board."""
+        """Those that open() accepts for this board."""
         return self.identity.clocks
 
     @property
     def clock(self) -> str | None:
-        """The one that open() was asked for: events have times in it."""
+        """The one that was given to open(): events have times in it."""
         return self.backend.clock
 
     def status(self) -> Status:
@@ -245,7 +245,8 @@ class Board:
         """Starts a pulse train: pulse n leaves at start + n · period, rounded down to a tick, forever.
 
         rate (pulses per second) or period; what goes out: byte (default 0xff) in a frame of baud and format, width (a raw pulse) or
-        break_bits (a break of so many bit times); count: pulses, 0: until it is stopped; start: as soon as possible unless given;
+        break_bits (a break of that many bit times); count: pulses, 0: until it is stopped; start:
+        as soon as possible unless given;
         loopback: the receiver listens inside the core; limit: of pulses whose ticks are kept in `record`, None: all; listener: hears of
         each pulse when it is known
         """
@@ -322,9 +323,10 @@ class Board:
     ) -> Capture:
         """Streams edges of inputs (numbers, or 'rx' for the line; none of them: bytes alone): 'both', 'rise' or 'fall'.
 
-        filter: levels shorter than so many samples are ignored; bytes: decode what the line receives, too; it ends after count edges
-        and bytes, or after duration of the board's clock, or when it is stopped; move_tx: the idle level of TX may change to that of
-        the format, else BadInput if it would. InUse if a setting would change that a train or responder on the board relies on.
+        filter: levels of fewer samples are ignored; bytes: decode what the line receives, too; it
+        ends after count edges and bytes, or after duration of the board's clock, or when it is
+        stopped; move_tx: the idle level of TX may change to that of the format, else BadInput if it
+        would. InUse if a setting would change that a train or responder on the board relies on.
         """
         if edges not in ("both", "rise", "fall"):
             raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
@@ -514,11 +516,13 @@ class Board:
         invert: bool = False,
         loopback: bool = False,
     ) -> Responder:
-        """Arms the responder: each trigger (Edge, Byte, Break) is answered `after` so long, by hardware.
+        """Arms the responder: each trigger (Edge, Byte, Break) is answered `after` this time, by
+        hardware.
 
-        The delay counts from the edge, or from the end of the received frame. once: only the first trigger; holdoff: ignore triggers so
-        long after an answer; exclusive: no other bytes start while armed; own: our own transmission may trigger, too; echo: it may come
-        back until so long after its end (default 16 cycles of the core's clock)
+        The delay counts from the edge, or from the end of the received frame. once: only the first
+        trigger; holdoff: ignore triggers for this time after an answer; exclusive: no other bytes
+        start while armed; own: our own transmission may trigger, too; echo: it may come back until
+        this time after its end (default 16 cycles of the core's clock)
         """
         scale = self.timescale
         check_echo(echo, own)
@@ -572,13 +576,14 @@ class Board:
         (counting up), so a response that comes after the next stimulus is still known for what it is.
         byte (default 0xff), width or break_bits: the stimulus
         interval, jitter: from stimulus to stimulus, interval plus or minus up to jitter (default: half of it), by random numbers of `seed`
-        count: of stimuli; duration: none later than so long after the first; with neither it goes on until it is stopped
+        count: of stimuli; duration: none later than this after the first; with neither it goes on
+        until it is stopped
         start: of the first, soon unless given
         timeout: how long a response is waited for, from the stimulus's start edge (default 1 s, or less where the same byte would leave
-        again before). blank: what comes sooner is no response, as an echo on RS-485; holdoff: what comes so long after a response is
-        part of it, as further edges
+        again before). blank: what comes sooner is no response, as an echo on RS-485; holdoff: what
+        comes within this time after a response is part of it, as further edges
         from_end: delays count from the end of the stimulus, not from its start edge
-        filter: levels shorter than so many samples are ignored
+        filter: levels of fewer samples are ignored
         """
         scale = self.timescale
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from litepulse.columns import Array
 
 Raw = TypeVar("Raw")
-# (tick, channel, 'byte' or 'lost'; level, byte or loss; ns in the clock asked for, by how much they may be wrong)
+# (tick, channel, 'byte' or 'lost'; level, byte or loss; ns in the clock of open(), by how much they
+# may be wrong)
 Found = tuple[int, str, "int | RxByte | Lost", "int | None", int]
 
 
@@ -112,8 +113,8 @@ class Receiver:
 class EdgeEvent:
     """An edge: tick of the first sample that shows the new level; time: the same in seconds since the board's reset, exact.
 
-    channel: number of the input, or 'rx'; ns: the tick in the clock that open() was asked for, or None; uncertainty: by how many ns that
-    may be wrong.
+    channel: number of the input, or 'rx'; ns: the tick in the clock that was given to open(), or
+    None; uncertainty: by how many ns that may be wrong.
     """
 
     tick: int
@@ -158,7 +159,7 @@ CaptureEvent = EdgeEvent | ByteEvent | LostEvent
 class Listen(Job[Item], Generic[Raw, Item]):
     """A job that only records. Ends by itself after `count` items that are no losses (0: does not), or `duration` ticks."""
 
-    at_once = 8  # so much found at a look, and the next one follows at once
+    at_once = 8  # this many found at a look, and the next one follows at once
 
     def __init__(self, backend: Backend, poller: Poller, count: int = 0, duration: int | None = None) -> None:
         super().__init__(backend)
@@ -181,7 +182,7 @@ class Listen(Job[Item], Generic[Raw, Item]):
         return self._poll()
 
     def _wanted(self, found: Raw) -> bool:
-        """Whether it belongs to what was asked for."""
+        """Whether it belongs to what was requested."""
         return True
 
     def _is_loss(self, found: Raw) -> bool:
@@ -218,7 +219,7 @@ class Listen(Job[Item], Generic[Raw, Item]):
 class Capture(Listen[Found, CaptureEvent]):
     """A running capture. Iterating over it gives what happens, in the order of time within each look at the board.
 
-    `plan`: what was asked for, as the board does it
+    `plan`: what was requested, as the board does it
     """
 
     def __init__(self, backend: Backend, plan: CapturePlan) -> None:

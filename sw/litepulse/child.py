@@ -42,7 +42,7 @@ class Child:
             self._input.flush()
 
     def hear(self, seconds: float) -> dict[str, Any]:
-        """What it says next; nothing if it does not within so long, or has ended."""
+        """Its next message; nothing if there is none within `seconds`, or it has ended."""
         end = time.monotonic() + seconds
         while b"\n" not in self._heard:
             left = end - time.monotonic()

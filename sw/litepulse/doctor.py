@@ -16,7 +16,7 @@ OK, FAULT, NOTE, SKIPPED = "ok", "fault", "note", "skipped"  # a note is nothing
 GROUP = "dialout"
 SIGNATURE = b"~Module signature appended~\n"
 MODULES = (attach.MODULE, "litepulse")
-_FEW = 1000  # one repeated transaction in so many is normal
+_FEW = 1000  # one repeated transaction in this many is normal
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Doctor:
         return re.search(r"(?m)^E:ID_MM_(PORT|DEVICE)_IGNORE=1$", properties) is not None
 
     def free(self) -> Check:
-        """Nobody else has it."""
+        """No other program has it."""
         if self.port is None:
             return Check("free", SKIPPED, "no port")
         holding = None
@@ -231,7 +231,7 @@ class Doctor:
                 holding = attach.holding_process(self.port.path)
             except LitePulseError as error:
                 self.usable = False
-                return Check("free", FAULT, str(error).split(": ", 1)[-1], "end whoever has the port")
+                return Check("free", FAULT, str(error).split(": ", 1)[-1], "end the program that has the port")
         openers = self._openers(self.port.path)
         if self.board:
             if holding or not openers:
@@ -244,15 +244,16 @@ class Doctor:
                 openers.setdefault(holding, text(self.host.proc / str(holding) / "comm") or "?")
             others = ", ".join(f"{name} (process {number})" for number, name in sorted(openers.items()))
             manager = "ModemManager" in openers.values()
-            fix = "sudo make driver-install ATTACH=1 tells it to leave the board alone" if manager else "end it"
+            fix = "sudo make driver-install ATTACH=1 keeps it away from the board" if manager else "end it"
             return Check("free", FAULT, f"in use by {others}", fix)
         try:
             tries = self._modem_manager() and not self._ignored_by_modem_manager(self.port.path)
         except OSError as error:
             return self._gone("free", self.port.path, error)
         if tries:
-            return Check("free", NOTE, "nobody has it, but ModemManager may try it out: make driver-install ATTACH=1 tells it not to")
-        return Check("free", OK, "nobody has it")
+            text = "not in use, but ModemManager may try it out"
+            return Check("free", NOTE, f"{text}: make driver-install ATTACH=1 prevents that")
+        return Check("free", OK, "not in use")
 
     def _modem_manager(self) -> bool:
         return any(text(file) == "ModemManager" for file in self.host.proc.glob("[0-9]*/comm"))

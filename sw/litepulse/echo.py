@@ -51,7 +51,7 @@ def answer(port: int, control: int) -> int:
 
 
 def program(request: dict[str, Any]) -> None:
-    """Tells a line when it is ready, and one when it ends."""
+    """Prints a line when it is ready, and one when it ends."""
     with opened(request) as port, Realtime(**request["settings"]):
         gc.disable()  # nothing that answer() makes is a cycle
         say({"ready": True})

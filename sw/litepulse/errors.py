@@ -18,7 +18,8 @@ def shown(value: object) -> str:
 
 
 def lacking(what: str, *packages: str) -> str:
-    """The message for what needs Python packages that are not there. It names these: nobody has published a package `litepulse`."""
+    """The message for a feature that needs missing Python packages. It names these, as no package
+    `litepulse` is published."""
     return f"{what} needs {', '.join(packages)}: pip install {' '.join(packages)}"
 
 
@@ -38,7 +39,7 @@ def check_text(value: object, what: str) -> str:
 
 
 class Unsupported(LitePulseError):
-    """This backend, board or machine cannot do what was asked."""
+    """This backend, board or machine cannot do what was requested."""
 
 
 class TransportError(LitePulseError):
@@ -50,7 +51,7 @@ class NotLitePulse(LitePulseError):
 
 
 class InUse(LitePulseError):
-    """Somebody else has the board. `process`: who, if that is known."""
+    """Another program has the board. `process`: its number, if that is known."""
 
     def __init__(self, message: str, process: int | None = None) -> None:
         super().__init__(message)
@@ -79,7 +80,7 @@ class OutputLost(LitePulseError):
 
 
 class OutputClosed(Exception):
-    """Nobody reads the standard output any more (`| head`): stop quietly."""
+    """No program reads the standard output any more (`| head`): stop quietly."""
 
 
 _UNIX = {"fcntl", "termios", "pty", "tty", "resource"}  # modules of Python that Windows does not have

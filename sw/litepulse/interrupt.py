@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signals as a flag that is asked, so that nothing is left half done."""
+"""Signals as a flag that the program polls, so that nothing is left half done."""
 
 import signal
 import threading

@@ -85,7 +85,7 @@ class Job(Generic[Item]):
         self.interrupted = False
         self._backend = backend
         self._losses: Losses | None = None  # once it has ended
-        self._ended: Callable[[], None] | None = None  # tells the board that the next job may begin
+        self._ended: Callable[[], None] | None = None  # lets the board begin its next job
         self._over = False
         self._turn = threading.RLock()  # a look at the board, or the end, is one thread's: another one's stop() waits for it
         self._ready: deque[Any] = deque()  # what _item() makes items of

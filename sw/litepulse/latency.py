@@ -28,10 +28,12 @@ class LatencyPlan:
 
     launch: the stimulus; on: the response, None: the byte that left comes back, each stimulus another one
     interval, jitter: from stimulus to stimulus, interval plus or minus up to jitter, by random numbers of `seed`
-    count: of stimuli, 0: without end; duration: no stimulus later than so long after the first; start: of the first, None: soon
-    timeout: how long a response is waited for; blank: what comes sooner is no response; holdoff: what comes so long after a response is
-    part of it
-    offset: delays count from so long after the stimulus's start edge; filter: levels shorter than so many samples are ignored
+    count: of stimuli, 0: without end; duration: no stimulus later than this after the first; start:
+    of the first, None: soon
+    timeout: how long a response is waited for; blank: what comes sooner is no response; holdoff:
+    what comes within this time after a response is part of it
+    offset: delays count from this time after the stimulus's start edge; filter: levels of fewer
+    samples are ignored
     """
 
     launch: Launch
@@ -163,8 +165,9 @@ class _Stimuli(SendRun):
 class Latency(Job[Sample]):
     """A running measurement. Iterating over it gives a Sample for each stimulus, and for each response that belongs to none.
 
-    `plan`: what was asked for, in ticks; `delays`: the distribution of the delays by now, in ticks; `counts`: {Sample.outcome: how often}
-    by now; `overtaken`: responses that came after the next stimulus, as far as that can be told
+    `plan`: what was requested, in ticks; `delays`: the distribution of the delays by now, in ticks;
+    `counts`: {Sample.outcome: how often} by now; `overtaken`: responses that came after the next
+    stimulus, as far as that is known
     """
 
     def __init__(self, backend: Backend, plan: LatencyPlan) -> None:

@@ -154,8 +154,8 @@ class Outcome:
     """What became of a launch.
 
     byte: of a frame, bit times of a break; tick: when it left, or was refused; wanted: when it should have left; time: the tick in
-    seconds since the board's reset, exact; reason: None if it left, else 'late', 'busy', 'order' or 'invalid'; ns: the tick in the clock
-    that open() was asked for
+    seconds since the board's reset, exact; reason: None if it left, else 'late', 'busy', 'order' or
+    'invalid'; ns: the tick in the clock that was given to open()
     """
 
     number: int

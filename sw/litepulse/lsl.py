@@ -69,12 +69,13 @@ class Outlet:
         self._ticks.push_sample([event.tick, channel, value, bound], stamp)
 
     def wait(self, seconds: float) -> bool:
-        """Waits until a program records the markers, at most so long; returns whether one does."""
+        """Waits until a program records the markers, `seconds` at most; returns whether one
+        does."""
         return bool(self._markers.wait_for_consumers(seconds))
 
     def close(self) -> None:
-        """Ends the streams: those who record them see that they are gone."""
-        self._markers = self._ticks = None  # what ends a stream of pylsl is that nobody holds it
+        """Ends the streams: programs that record them see that they are gone."""
+        self._markers = self._ticks = None  # a stream of pylsl ends when nothing refers to it
 
     def __enter__(self) -> Self:
         return self

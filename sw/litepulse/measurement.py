@@ -28,7 +28,8 @@ class IdealTrain:
         self.changes: list[tuple[int, Fraction, Period]] = []  # [(first pulse, A of it, Period)]
 
     def anchor(self, n: int, tick: int) -> None:
-        """Pulse n was seen at `tick`: tells the start if it is not known yet (A_0 is whole, so this is exact)."""
+        """Pulse n was seen at `tick`: gives the start if it is not known yet (A_0 is whole, so this
+        is exact)."""
         if self.start is None and not self.changes:
             self.start = tick - math.floor(n * self.period.ticks)
 

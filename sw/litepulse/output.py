@@ -25,7 +25,8 @@ SIM_NOTE = "SIMULATED: no board; the times are those of the simulated clock, whi
 
 
 def write(text: str, end: str = "\n") -> None:
-    """To standard output, at once. OutputClosed when nobody reads it any more, OutputLost when it cannot be written."""
+    """To standard output, at once. OutputClosed when no program reads it any more, OutputLost when
+    it cannot be written."""
     if sys.stdout is None:
         raise OutputLost("standard output is closed")
     try:
@@ -40,7 +41,8 @@ def write(text: str, end: str = "\n") -> None:
 
 
 def check() -> None:
-    """OutputClosed when nobody reads standard output any more, also while there is nothing to write."""
+    """OutputClosed when no program reads standard output any more, also while there is nothing to
+    write."""
     try:
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)
@@ -58,7 +60,7 @@ def note(text: str) -> None:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
     except (AttributeError, OSError):
-        pass  # nobody hears it
+        pass  # the message cannot be printed
 
 
 def silence() -> None:
@@ -67,7 +69,8 @@ def silence() -> None:
 
 
 def occupy_standard_files() -> None:
-    """What the shell has closed is taken by /dev/null, lest the next file that is opened becomes standard output."""
+    """Opens /dev/null for what the shell has closed, or the next file that is opened would become
+    standard output."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
@@ -140,7 +143,8 @@ def _is_terminal(file: TextIO | None) -> bool:
 
 
 class Live:
-    """What a person sees while something runs: a table and a progress bar, or only the bar, or nothing where nobody looks.
+    """What a user sees while something runs: a table and a progress bar, or only the bar, or
+    nothing without a terminal.
 
     The table goes to standard output if that is a terminal and belongs to people; else a bar goes to standard error if
     that is one.

@@ -16,7 +16,8 @@ class Sample:
     outcome: 'answered'; 'missing': no response came in time; 'unknown': records were lost, or the job ended before; 'refused': the
         stimulus did not leave, `reason` says why; 'extra': a further response; 'stray': a response to no stimulus; 'ignored': it came
         sooner than the blanking time, or within the holdoff after another response
-    overtaken: the response came after the next stimulus; where that cannot be told, an extra one that came right after a missing one
+    overtaken: the response came after the next stimulus; where that is unknown, an extra one that
+    came right after a missing one
     """
 
     outcome: str
@@ -48,7 +49,7 @@ class Pairing:
     def __init__(self, timeout: int, blank: int = 0, offset: int = 0, by_content: bool = False, holdoff: int = 0) -> None:
         """timeout, blank: ticks from the stimulus's start edge; offset: what delays count from, in ticks behind that edge.
 
-        holdoff: what comes so many ticks after a response is part of that one.
+        holdoff: what comes within this many ticks after a response is part of that one.
         """
         self.timeout, self.blank, self.offset, self.by_content, self.holdoff = timeout, blank, offset, by_content, holdoff
         self._held_until = -1

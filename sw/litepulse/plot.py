@@ -94,7 +94,7 @@ class Thinned:
         self._left = self._size - 1
 
     def _merge(self, block: list[tuple[int, Any]], other: list[tuple[int, Any]], parts: int) -> None:
-        """Into the first block: the other is the last of so many equal parts of both."""
+        """Into the first block: the other is the last of `parts` equal parts of both."""
         if self._random.random() * parts < 1:
             block[0] = other[0]
         if other[1][1] < block[1][1]:

@@ -87,7 +87,7 @@ class PortProgram:
         return LitePulseError(self.close() or f"{self._called} has ended")
 
     def last_words(self, message: Mapping[str, Any]) -> None:
-        """What it said when it ended."""
+        """Its last message when it ended."""
 
     def close(self) -> str | None:
         """Ends it, and returns what it complained of. May be called again."""

@@ -44,7 +44,7 @@ BOARDS = tuple(Board(*row) for row in TABLE)
 
 @dataclass(frozen=True)
 class Host:
-    """Where the kernel shows its devices, and what is asked of it; tests make up another."""
+    """Where the kernel shows its devices, and how it is queried; tests simulate another."""
 
     sysfs: Path = Path("/sys")
     dev: Path = Path("/dev")
@@ -93,9 +93,9 @@ def text(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Port:
-    """A serial port; what is not known of it, because it is no USB port, is ''."""
+    """A serial port; unknown strings, as of a port that is not on USB, are ''."""
 
-    path: str  # as it was asked for
+    path: str  # as the user gave it
     name: str  # the kernel's: ttyUSB1
     vendor: str = ""
     chip: str = ""  # USB product id
@@ -277,7 +277,7 @@ class SerialFlags:
 
     @property
     def low_latency(self) -> bool:
-        """Whether the adapter is told not to wait for more bytes."""
+        """Whether the adapter is set not to wait for more bytes."""
         return bool(struct.unpack_from("i", self.raw, self._FLAGS)[0] & self.LOW_LATENCY)
 
     def with_low_latency(self) -> "SerialFlags":

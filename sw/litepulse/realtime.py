@@ -32,7 +32,8 @@ class Realtime:
         starts (SCHED_RESET_ON_FORK)
     lock_memory: all pages of the process stay in memory (mlockall)
     cpus: the thread that enters runs only on these processors, and what it starts, too
-    dma_latency: no processor of the machine goes into an idle state that takes longer than so many microseconds to leave
+    dma_latency: no processor of the machine goes into an idle state that takes longer than this
+    many microseconds to leave
         (/dev/cpu_dma_latency, held open)
 
     Unsupported, which names the setting: it cannot be had; then none is left in force. Enter and leave it in the same thread.

@@ -52,7 +52,8 @@ def _temporary(sr: str) -> str:
 
 
 class Recording:
-    """The files of one run. `vcd` is what the simulator writes: the file that was asked for, or a temporary one beside the session.
+    """The files of one run. `vcd` is what the simulator writes: the requested file, or a temporary
+    one beside the session.
 
     Raises BadInput at once if the session cannot be written, or another run writes it. Use it as a context, and call finish() when the
     simulator has ended.
@@ -82,7 +83,7 @@ class Recording:
         self._undo.close()
 
     def finish(self, tick_hz: Fraction) -> None:
-        """Writes the session, if one was asked for, of what the simulator recorded."""
+        """Writes the session, if one was requested, of what the simulator recorded."""
         if self.sr and self.vcd:
             from litepulse import session
             from litepulse.vcd import Vcd

@@ -40,7 +40,7 @@ RECEIVE_WORDS = 2  # words of a receive record
 PROFILES = 4  # line profiles
 EVENT_FLAG_FILTERED = 128  # EDGE: the channels behind the glitch filter
 EVENT_FLAG_STOP = 128  # APPLIED by train_change: a stop
-EVENT_FLAG_AT_LEAST = 128  # OVERFLOW: at least so many were lost
+EVENT_FLAG_AT_LEAST = 128  # OVERFLOW: at least this many lost
 LOST_STOP = 0xffff0000  # counts of lost records stop here or a little above
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
 ECHO_CYCLES_MAX = 0x3ff  # cycles: the longest tail of our own echo
@@ -79,7 +79,7 @@ EVENT_KINDS = {
     5: ("APPLIED", "a command took effect"),
     6: ("TRAIN_DONE", "the train ended by its count"),
     7: ("RESPONDER_MISSED", "a trigger could not be answered"),
-    8: ("SNAPSHOT", "the tick asked for by a command"),
+    8: ("SNAPSHOT", "the tick requested by a command"),
 }
 
 EVENT_SOURCES = {
@@ -139,7 +139,7 @@ STREAM_HEADER = (
         Field("ready", 0, 16, "records that can be read"),
         Field("position", 16, 16, "records freed since reset, modulo 65536"),
     )),
-    Register("lost", 1, "records lost and not yet reported by an OVERFLOW record; from LOST_STOP on: at least so many"),
+    Register("lost", 1, "records lost and not yet reported by an OVERFLOW record; from LOST_STOP on: at least this many"),
     Register("tick_lo", 2, "current tick, low half"),
     Register("tick_hi", 3, "current tick, high half"),
 )
@@ -147,8 +147,8 @@ STREAM_HEADER = (
 # What is written to a header.
 STREAM_ACK = (
     Register("ack", 0, "written to the first word of a stream's header: frees records that were read", (
-        Field("count", 0, 16, "records to free, the oldest first; nothing happens if there are not so many"),
-        Field("position", 16, 15, "with `guard`: the stream's position, low bits, as the header told it"),
+        Field("count", 0, 16, "records to free, the oldest first; nothing happens if there are fewer"),
+        Field("position", 16, 15, "with `guard`: the stream's position, low bits, as the header showed it"),
         Field("guard", 31, 1, "free only if `position` fits: a repeated ack is harmless"),
     )),
 )
@@ -170,7 +170,7 @@ EVENT_RECORD = (
 RECEIVE_RECORD = (
     Register("tick_lo", 0, "tick of the start edge, low 32 bits (COUNT: number of bytes lost)"),
     Register("info", 1, "the byte", (
-        Field("data", 0, 9, "data bits; bit 8: parity bit as received. COUNT: bit 0 means at least so many"),
+        Field("data", 0, 9, "data bits; bit 8: parity bit as received. COUNT: bit 0 means at least this many"),
         Field("parity_error", 9, 1, "parity wrong"),
         Field("framing_error", 10, 1, "stop bit was space"),
         Field("break", 11, 1, "all bits were space"),
@@ -272,7 +272,7 @@ CONFIG = (
     )),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),
-    Register("train_count", 18, "pulses, 0 = for ever"),
+    Register("train_count", 18, "pulses, 0 = endless"),
     Register("train_width", 19, "ticks, for kind pulse"),
     Register("train_launch", 20, "what each pulse is", (
         Field("data", 0, 8, "byte of a frame; bit times of a break"),
@@ -358,7 +358,7 @@ CSRS = (
     ), reset=0x00000001),
     Register("session", 5, "Written by the host; 0 after a reset and when the watchdog has fired: what ran was stopped.", (
         Field("session", 0, 16, "Any value; nothing in the core depends on it."),
-        Field("limit", 16, 15, "The watchdog fires so many 2^18 bus cycles after the host was last heard; 0: never."),
+        Field("limit", 16, 15, "The watchdog fires `limit` x 2^18 bus clock cycles after the host's last access; 0: never."),
         Field("keep", 31, 1, "The watchdog never fires: what runs goes on without the host."),
     )),
     Register("ready", 6, "Records that can be read.", (
@@ -391,11 +391,11 @@ CSRS = (
         Field("rx_busy", 7, 1, "A byte is being received, or its record cannot be read yet."),
         Field("levels", 16, 16, "Level of each pin a few cycles ago: bit c of input c, the one behind the last input of rx, else 0."),
     )),
-    Register("irq_level", 12, "Interrupt as soon as so many records are ready.", (
+    Register("irq_level", 12, "Interrupt as soon as this many records are ready.", (
         Field("event", 0, 16, "Events; 0: not by level."),
         Field("receive", 16, 16, "Received bytes; 0: not by level."),
     ), reset=0x00010001),
-    Register("irq_event_time", 13, "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.", (
+    Register("irq_event_time", 13, "Interrupt for fewer events, in units of `irq_unit`. Writing it restarts the timers.", (
         Field("age", 0, 12, "Since so long there is one to read; 0: not by age."),
         Field("idle", 16, 12, "None came for so long; 0: not by idleness."),
     )),
@@ -404,11 +404,11 @@ CSRS = (
         Field("idle", 16, 12, "None came for so long; 0: not by idleness."),
     )),
     Register("irq_send", 15, "Interrupt when there is room for more.", (
-        Field("transmit_low", 0, 16, "At most so many best-effort bytes wait."),
-        Field("launch_space", 16, 16, "At least so many timed launches fit."),
+        Field("transmit_low", 0, 16, "At most this many best-effort bytes wait."),
+        Field("launch_space", 16, 16, "At least this many timed launches fit."),
     ), reset=0x00010000),
     Register("irq_unit", 16, "Unit of the times of both streams. A time may end up to one unit early, never late.", (
-        Field("unit", 0, 2, "32 x 8^unit cycles of the bus clock. Writing it starts all times anew."),
+        Field("unit", 0, 2, "32 x 8^unit cycles of the bus clock. Writing it restarts all timers."),
     )),
     Register("ev_status", 17, "Interrupt sources as they are now; `fault` reads 0.", (
         Field("event", 0, 1, "Events wait, as `irq_level` and `irq_event_time` ask."),
@@ -434,7 +434,7 @@ CSRS = (
         Field("drained", 4, 1, "`drained` raises the interrupt."),
         Field("fault", 5, 1, "`fault` raises the interrupt."),
     )),
-    Register("id_window", 20, "Where the window is, for a host that was not told.", (
+    Register("id_window", 20, "Where the window is, for a host that has not been given its address.", (
         Field("base", 0, 32, "Byte address on the bus; 0: the usual one, 0x90000000."),
     )),
 )

@@ -18,7 +18,7 @@ _SPACE = " \t\n\r"
 
 
 class Elements:
-    """The elements of a list that stays in the file, as often as they are asked for."""
+    """The elements of a list that stays in the file, as often as they are iterated."""
 
     def __init__(self, file: "ResultFile", name: str) -> None:
         self._file, self._name = file, name

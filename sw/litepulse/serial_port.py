@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board as pyserial knows serial ports, which also tells when each byte left and came.
+"""A board as pyserial knows serial ports, which also reports when each byte left and came.
 
 The bytes are timed launches: what is written leaves at once, byte after byte, or at the tick that is named, and not one tick later.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STUCK = 5.0  # seconds in which a byte must leave that can
 _ATTEMPTS = 4  # to send a break
-_POLL = 0.002  # seconds between two looks while somebody waits
+_POLL = 0.002  # seconds between two looks while a thread waits
 _PARITY = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
 _STOP = {1: 0, 1.5: 1, 2: 2}
 _AHEAD = Fraction(1, 1000)  # seconds from writing to the first bit, at least
@@ -330,7 +330,7 @@ class Serial(serial.SerialBase):
         return 8 * (backend.now() - first) + math.ceil(self.board.timescale.ticks(seconds))
 
     def _take_back(self) -> int:
-        """Forgets what is not in the board yet; how many bytes these are."""
+        """Discards bytes that are not in the board yet; their number."""
         with self._lock:
             count = len(self._unfed) + len(self._bytes)
             if self._unfed:
@@ -487,11 +487,13 @@ class Serial(serial.SerialBase):
         self._cancel_read.set()
 
     def cancel_write(self) -> None:
-        """A write() in another thread returns; what is not in the board's queue yet does not leave."""
+        """A write() in another thread returns; bytes that are not in the board's queue yet are not
+        sent."""
         self._cancel_write.set()
 
-    def send_break(self, duration: Time = 0.25) -> Moment:  # pyright: ignore[reportIncompatibleMethodOverride]  # pyserial's tells nothing
-        """A break of so many seconds, as one launch of exactly so many ticks; returns when it has ended, and returns its end.
+    def send_break(self, duration: Time = 0.25) -> Moment:  # pyright: ignore[reportIncompatibleMethodOverride]  # pyserial returns None
+        """A break of `duration`, as one launch, exact to the tick; returns its end, when it has
+        ended.
 
         A byte may leave at that moment: write(..., at=end + ms(8)).
         """

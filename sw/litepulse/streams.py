@@ -42,7 +42,7 @@ class Event:
     source: str
     flags: int
     data: int
-    ns: int | None = None  # in the clock that the driver was asked for
+    ns: int | None = None  # in the clock requested of the driver
     uncertainty: int = 0  # ns
 
     @classmethod

@@ -2,7 +2,7 @@
 """A pseudo-terminal for a board without the kernel driver: programs that open a serial port by its path work with it.
 
 What a pseudo-terminal passes on are bytes, bit rate and stop bits. Linux keeps its data bits at 8 and its parity at none, whatever a
-program sets, and tells nobody of tcsendbreak().
+program sets, and does not report tcsendbreak().
 """
 
 import contextlib
@@ -106,7 +106,7 @@ class TerminalPort:
     def _follow_settings(self, refused: Callable[[str], None]) -> None:
         requested = self._requested()
         if requested == self._settings:
-            self._refused = None  # what is asked for again is refused again
+            self._refused = None  # a repeated request is refused again
         if requested in (self._settings, self._refused) or not requested[0]:  # B0 hangs up: there is nothing to hang up
             return
         rate, stop = requested

@@ -75,7 +75,8 @@ class Pulse:
 
     tick: of its first edge; time: the same in seconds since the board's reset, exact; error: its distance from the exact ideal in
     ticks, 0 unless something is wrong; interval: ticks since the pulse before, None for the first and after one that did not leave;
-    received: tick at which the board's own receiver saw it, None if it did not; ns: the tick in the clock that open() was asked for
+    received: tick at which the board's own receiver saw it, None if it did not; ns: the tick in the
+    clock that was given to open()
     """
 
     number: int
@@ -90,8 +91,9 @@ class Pulse:
 class Train(Job[Pulse]):
     """A running train. Iterating over it gives its pulses, each when it is known whether it was received.
 
-    `record` has the statistics, `plan` what was asked for as the board does it; `changes`: [(first pulse, Period, step in ticks)],
-    changes while it ran, of adjust() and by others; `stopped`: another process ended it
+    `record` has the statistics, `plan` what was requested, as the board does it; `changes`: [(first
+    pulse, Period, step in ticks)], changes while it ran, of adjust() and by others; `stopped`:
+    another process ended it
     """
 
     def __init__(self, backend: Backend, plan: TrainPlan, limit: int | None = None, listener: TrainListener | None = None) -> None:
@@ -103,7 +105,7 @@ class Train(Job[Pulse]):
         self.record = TrainRecord(IdealTrain(plan.period, plan.start), limit, listener)
         self.changes: list[tuple[int, Period, int]] = []
         self.stopped = False
-        self._running = self._done = False  # the core has said that it has started, that it has ended
+        self._running = self._done = False  # the core has reported its start, its end
         self._rows: list[Row] = []  # of the last look
         self._waiting: deque[Row] = deque()
         self._heard: deque[int] = deque()  # received ticks that belong to no pulse yet
@@ -206,7 +208,7 @@ class Train(Job[Pulse]):
         return rows
 
     def _changed(self, pulse: int) -> None:
-        """Someone adjusted it, from `pulse` on: what was asked for can be read back."""
+        """Another program adjusted it, from `pulse` on: the request can be read back."""
         change = self._backend.train.last_change()
         if change is not None:
             period, step = change

@@ -148,7 +148,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _fraction(value: Any) -> Fraction | None:
-    """Exact; None if it has too many digits. ValueError or OverflowError for what is not finite."""
+    """Exact; None if it has too many digits. ValueError or OverflowError if it is not finite."""
     if isinstance(value, Integral):
         return Fraction(int(value))
     if isinstance(value, Rational):

@@ -17,10 +17,10 @@ static const char help[] =
 	"  -e, --edges WHICH      rise, fall or both, the default\n"
 	"  -y, --bytes            bytes that the line receives, in the format of the tty\n"
 	"  -F, --filter N         ignore levels shorter than N samples, 1 to 63\n"
-	"  -c, --count N          end after so many edges and bytes; default: Ctrl-C\n"
+	"  -c, --count N          end after N edges and bytes; default: Ctrl-C\n"
 	"  -t, --time CLOCK       monotonic (default), realtime, tai, phc, none\n"
 	DEVICE_HELP
-	"Exit status: 0 nothing was lost; 1 something was, and was told; 2 bad input or no device\n";
+	"Exit status: 0 nothing was lost; 1 something was, and was reported; 2 bad input or no device\n";
 
 struct record {
 	uint64_t written;
@@ -129,7 +129,7 @@ static void take(const struct device *device, const struct litepulse_event *even
 		count_lost(&record->lost, event);
 		return;
 	case LITEPULSE_KIND_RESTARTED:
-		printf("## the board was reset: ticks begin anew\n");
+		printf("## the board was reset: ticks begin again\n");
 		return;
 	}
 }

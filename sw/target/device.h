@@ -35,7 +35,7 @@ struct device {
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with the reason of errno. */
 _Noreturn void fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* After getopt_long() has told what is wrong. */
+/* After getopt_long() has printed what is wrong. */
 _Noreturn void fail_usage(void);
 _Noreturn void show_help(const char *text);
 /* A full disk or a closed pipe must not look like success. */
@@ -44,13 +44,19 @@ void finish_output(void);
 /* From now on SIGINT, SIGTERM and a closed pipe end what waits in wait_readable(); then true. */
 void catch_signals(void);
 bool interrupted(void);
-/* Waits until the file has something to read, at most so long; false: interrupted, or the time is over. -1: forever. */
+/*
+ * Waits until the file has something to read, timeout_ms at most; false: interrupted, or the time
+ * is over. -1: forever.
+ */
 bool wait_readable(int fd, int timeout_ms);
 
 struct device open_device(const char *path);
 /* Answer: LITEPULSE_STATUS_* of what an earlier claim kept, which goes on when this one ends; so does what is to come, if keep. */
 uint32_t claim_device(struct device *device, bool keep);
-/* Events that have come, at most so many; 0 if none. The device's end is reported by fail(). */
+/*
+ * Events that have come, at most as many as given; 0 if none. The device's end is reported by
+ * fail().
+ */
 unsigned int read_events(int fd, struct litepulse_event *events, unsigned int count);
 
 /* What LOST events say. */
@@ -77,7 +83,7 @@ void format_option(const char *text, struct litepulse_profile *profile);
 void set_profile(const struct device *device, struct litepulse_profile *profile, const char *baud, uint32_t running);
 
 const char *reason_text(const struct litepulse_event *event);
-/* ns of so many ticks, rounded down. */
+/* Ticks in ns, rounded down. */
 uint64_t ticks_to_ns(const struct device *device, uint64_t ticks);
 
 #endif

@@ -22,7 +22,7 @@ static const char help[] =
 	"  -r, --rate RATE        or bytes per second\n"
 	"  -a, --at WHEN          tick of the first, or +TIME from now, the default being +10ms\n"
 	LAUNCH_HELP DEVICE_HELP "\n" NUMBERS_HELP
-	"Exit status: 0 all left; 1 some were refused, which is told; 2 bad input or no device\n";
+	"Exit status: 0 all left; 1 some were refused, as reported; 2 bad input or no device\n";
 
 struct record {
 	uint32_t next;		/* number of the byte whose outcome comes next */
@@ -31,7 +31,10 @@ struct record {
 	struct losses lost;
 };
 
-/* The tag is the low half of the number: outcomes come in order, and never so many are on their way. */
+/*
+ * The tag is the low half of the number: outcomes come in order, and fewer than 2^16 are on their
+ * way.
+ */
 static void take(struct record *record, const struct litepulse_event *event)
 {
 	switch (event->kind) {

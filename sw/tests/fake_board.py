@@ -74,7 +74,7 @@ class FakeBoard:
         self.reset()
 
     def hold(self):
-        """As a bus of one user: nobody has to be kept away."""
+        """As a bus of one user: there is no other to exclude."""
         return contextlib.nullcontext()
 
     def reset(self):
@@ -115,7 +115,7 @@ class FakeBoard:
         self.advance(self.step)
 
     def silence(self, ticks):
-        """The host does nothing for so long. The bus of this board has the core's clock."""
+        """The host does nothing for `ticks`. The bus of this board has the core's clock."""
         limit = (self.session >> 16 & 0x7FFF) << regmap.WATCHDOG_UNIT
         limit *= self.samples
         if not limit or self.session >> 31 or ticks < limit:

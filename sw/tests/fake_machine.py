@@ -41,7 +41,8 @@ class FakeHost(Host):
 
 
 class Machine:
-    """The folder. `kernel`: what its line discipline does: "good", "none" (no module), "not root", "no board", "refuses" (the board)."""
+    """The folder. `kernel`: how its line discipline behaves: "good", "none" (no module), "not
+    root", "no board", "refuses" (the board)."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -144,7 +145,8 @@ class Machine:
                 shutil.rmtree(board.with_name("gone"))
 
     def refuse_to_open(self, error, times):
-        """The next so many times a port is opened, that fails with an error: "ENXIO", as a port that was just plugged in."""
+        """The next `times` that a port is opened fail with an error: "ENXIO", as a port that was
+        just plugged in."""
         self.write("refusals", f"{error} {times}")
 
     def refusal(self, path):

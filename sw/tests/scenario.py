@@ -354,7 +354,8 @@ def injected(name, tick, bit):
 
 
 def check_injection(name, result, edges, bit):
-    """AssertionError unless the pin and what was heard of it are what was asked for. edges: all of TX from the frame's tick on."""
+    """AssertionError unless the pin, and what was heard of it, is as requested. edges: all of TX
+    from the frame's tick on."""
     _, break_bits, data, _, error = INJECTIONS[name]
     assert (result["sent"], result["break_bits"]) == (data, break_bits), (name, result)
     wanted, heard = injected(name, result["tick"], bit)

@@ -50,7 +50,7 @@ def board():
 
 @pytest.fixture
 def ended():
-    """A list of processes that are ended after the test, come what may."""
+    """A list of processes that are ended after the test, however it ends."""
     numbers = []
     yield numbers
     for number in numbers:
@@ -92,7 +92,8 @@ def attached(machine, ended, *arguments):
 
 @contextlib.contextmanager
 def unchanged(terminal):
-    """A port's settings are after the block what they were before: unusual ones, which nobody sets by accident."""
+    """A port's settings after the block are those of before: unusual ones, which no program
+    sets by accident."""
     file = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
     try:
         settings = termios.tcgetattr(file)
@@ -113,7 +114,7 @@ def unchanged(terminal):
 
 
 class Words:
-    """A bus with a LitePulse's neighbours on it: memory, all the same."""
+    """A bus with a LitePulse's neighbours on it, simulated as memory."""
 
     def read(self, address, count):
         return [0x600DF00D] * count
@@ -200,7 +201,7 @@ def test_what_is_no_uartbone(machine, kind):
 
 
 def test_without_the_module(machine, board):
-    """The simulated kernel has no such line discipline, nor is there a module to load."""
+    """The simulated kernel has no such line discipline, and there is no module to load."""
     machine.write("kernel", "none")
     for module in (machine.sysfs / "module").iterdir():
         module.rmdir()
@@ -389,7 +390,7 @@ def test_the_service_waits_for_a_port_that_is_not_ready(machine, board, tmp_path
 @pytest.mark.full
 @pytest.mark.parametrize("verb", [["attach"], ["detach"], ["--port"]])
 def test_a_port_that_never_gets_ready(machine, board, verb):
-    """It is waited for only so long, and one line says what is wrong."""
+    """The wait for it is limited, and one line says what is wrong."""
     port = machine.plug(board.spec)
     if verb == ["detach"]:
         machine.appear("ttyUSB1")
@@ -412,7 +413,8 @@ def test_a_port_that_is_not_there_is_not_waited_for(machine, monkeypatch):
 
 
 def test_the_rights_of_a_new_port(machine, board, monkeypatch):
-    """Until udev has set them nobody but root may open it; of an older port they are what they are."""
+    """Until udev has set them only root may open it; those of an older port are left as they
+    are."""
     port = machine.plug(board.spec)
     real, tried = os.access, []
 
@@ -477,7 +479,8 @@ def test_a_lone_wrong_port(machine, terminals):
 
 
 def test_a_cable_with_the_same_chip_is_taken_at_its_word(machine, terminals):
-    """An FT2232H of whoever: no board is found there by itself, and each of its ports may be named."""
+    """An FT2232H of any maker: no board is found there automatically, and each of its ports may be
+    named."""
     for name, interface in (("ttyUSB0", "00"), ("ttyUSB1", "01")):
         path = machine.plug(terminals[int(interface)], name, interface, product="Dual RS232-HS", manufacturer="FTDI")
         assert choose(machine.host, path).board is None
@@ -615,7 +618,8 @@ def test_what_people_see(machine, board, ended):
 
 
 def test_the_service_keeps_nothing_open(machine, board, ended):
-    """Who waits for the end of a pipe that the command inherited does not wait for the board to be unplugged."""
+    """A program that waits for the end of a pipe that the command inherited does not wait until the
+    board is unplugged."""
     port = machine.plug(board.spec)
     reader, writer = os.pipe()
     command = [sys.executable, TESTS / "fake_machine.py", machine.folder, "attach", port, "--json"]
@@ -788,7 +792,7 @@ def test_rates_of_a_slower_bridge():
 
 
 def test_the_board_table_is_the_one_source():
-    """Each board in it is one that says what it is, and no two could be taken for each other."""
+    """Each board in it identifies itself, and no two can be confused."""
     from litepulse.ports import BOARDS
 
     assert [board.title for board in BOARDS][0] == "iCEBreaker" and len({board.title for board in BOARDS}) == len(BOARDS)

@@ -147,7 +147,7 @@ def page_of(path):
 @pytest.mark.wallclock
 @pytest.mark.seconds(15)
 def test_every_figure_is_that_of_the_recorded_pins(tmp_path):
-    """A UART at 9650 baud that is asked for 9600."""
+    """A UART at 9650 baud that is set to 9600."""
     with patient(tmp_path, baud=9650) as board:
         result = result_of(*board.words("-o", tmp_path / "page"))
     assert json.loads((tmp_path / "page.json").read_text()) == result and result["complaints"] == []

@@ -116,7 +116,8 @@ def test_the_bound_is_reached_by_the_worst_stray(size):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_bit_period_is_within_its_bound(seed):
-    """A UART of any rate at any place between ticks, with jitter: the true period is never farther away than is said."""
+    """A UART of any rate at any place between ticks, with jitter: the true period is always within
+    the stated bound."""
     rng = random.Random(seed)
     bit = Fraction(rng.randrange(20_000, 90_000), 101)
     jitter = rng.choice((0, 0, 3))
@@ -159,7 +160,8 @@ def test_a_frame_of_another_byte_is_a_bad_one():
 
 
 def test_clocks_that_keep_step_average_nothing_out():
-    """A bit of 104 1/6 ticks whose frames all begin on a tick: a thousand of them are as uncertain as one. Others are far surer."""
+    """A bit of 104 1/6 ticks whose frames all begin on a tick: a thousand of them are as uncertain
+    as one. Others are far less uncertain."""
     bit = Fraction(625, 6)
 
     def found(frames, gap, bit=bit):
@@ -239,7 +241,8 @@ def test_rows_count_up():
 
 @pytest.mark.parametrize("seed", range(30))
 def test_mapped_times_are_as_sure_as_they_say(seed):
-    """A clock that goes evenly but 80 ppm fast, brackets of any width: the true time is always within what is said."""
+    """A clock that goes evenly but 80 ppm fast, brackets of any width: the true time is always
+    within the stated bound."""
     rng = random.Random(seed)
     rate = HZ * Fraction(1_000_080, 1_000_000) / 10**9  # ticks per ns
     moments = sorted(rng.sample(range(10**6, 10**9), 40))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the page of litepulse certify says: of machine and port, of figures below their uncertainty, of what is not real."""
+"""The page of litepulse certify: machine and port, figures below their uncertainty, what is
+simulated."""
 
 import copy
 import html
@@ -26,7 +27,7 @@ HZ = 48_000_000
 
 @pytest.fixture
 def host(tmp_path):
-    """A machine that says of itself what a test writes."""
+    """A machine that describes itself as a test writes."""
     return Host(sysfs=tmp_path / "sys", proc=tmp_path / "proc")
 
 
@@ -123,7 +124,8 @@ def test_what_was_lost_is_on_the_page_and_what_comes_from_elsewhere_is_text(host
     text = page.html(result)
     assert "/dev/ttyX&lt;0&gt;" in text and "of &amp; by" in text and "ttyX<0>" not in text
     assert all(html.escape(each[1:]) in text for each in (*result["complaints"], *result["not_real"]))
-    assert "4 busy processes" in text and "none seen, 1 asked for" in text and "not measured" in dict(summary(result))["true baud"]
+    assert "4 busy processes" in text and "none seen, 1 requested" in text
+    assert "not measured" in dict(summary(result))["true baud"]
 
 
 LOOK = """() => ({ width: document.documentElement.scrollWidth, paper: getComputedStyle(document.body).backgroundColor,
@@ -133,7 +135,8 @@ LOOK = """() => ({ width: document.documentElement.scrollWidth, paper: getComput
 @pytest.mark.full
 @pytest.mark.parametrize("width, dark", [(1200, False), (400, False), (400, True)], ids=["wide", "narrow", "dark"])
 def test_the_page_in_a_browser(host, tmp_path, width, dark):
-    """No error, nothing sticks out of a narrow window, dark is dark, and the port's name is there as it is."""
+    """No error, nothing exceeds a narrow window, the dark mode is dark, and the port's name is
+    shown unchanged."""
     assert browser.chromium(), "no Chromium: apt install chromium"
     text = page.html(result_of(records_of(2000), host))
     errors, found = browser.look_at(text, LOOK, tmp_path, width=width, dark=dark)

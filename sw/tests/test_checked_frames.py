@@ -101,7 +101,8 @@ def test_many_words_are_few_frames(version, marker):
 
 @pytest.mark.parametrize("version", [0, 0x100, 0x12345678, 3])
 def test_a_bridge_without_frames_gets_plain_commands(version):
-    """What is read in their register's place may be anything; if it looks like a version, a frame that only reads is tried."""
+    """A read of their register's address may give any value; if it looks like a version, a frame
+    that only reads is tried."""
     memory = Memory()
     memory.words.update({BRIDGE + 4: version, 0x40: 6})
     with Server(memory) as server:
@@ -136,7 +137,8 @@ def test_the_simulated_soc_gets_plain_commands():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_each_write_is_done_once_whatever_gets_lost(seed, monkeypatch):
-    """A fifth of the frames do not arrive, a fifth of the answers neither or damaged: all is carried out once, in order."""
+    """A fifth of the frames are lost, a fifth of the answers are lost or damaged: all is carried
+    out once, in order."""
     monkeypatch.setattr(uartbone, "_FRAME_ANSWER", 0.06)
     draw = random.Random(seed)
     memory = Memory()
@@ -186,7 +188,8 @@ def test_who_comes_a_moment_later_is_heard():
 
 
 def test_who_comes_beside_speaks_frames_at_once():
-    """No plain command makes the bridge deaf for the one that records."""
+    """Another process's plain commands would make the bridge deaf for the one that records; it
+    sends none."""
     with Server(Memory(), checked=Checked(lock=60)) as server:
         first = framed_port(server)
         before = len(server.received)
@@ -237,7 +240,7 @@ assert bus.read(base, 60) == [base + number for number in range(60)]
 
 
 def test_processes_at_once():
-    """Each word is written once, and what a process does under its lock is whole."""
+    """Each word is written once, and accesses under a process's lock are not interrupted."""
     memory = Memory()
     with Server(memory, checked=Checked(lock=60)) as server:
         environment = {**os.environ, "PYTHONPATH": str(Path(uartbone.__file__).resolve().parents[2])}
@@ -292,7 +295,7 @@ def test_a_raised_rate(locked):
         bus.write(0x40, [1])
         before = len(server.checked.frames)
         bus.write(0x40, [2])
-        assert len(server.checked.frames) == before + 1, "nobody else has used a number"
+        assert len(server.checked.frames) == before + 1, "no other program has used a number"
         assert bus.read(0x40) == [2] and bus.repeated == locked and bus.framed
         bus.close()
         other = open_port(server.spec)
@@ -305,7 +308,7 @@ def test_a_raised_rate(locked):
 
 
 def test_a_look_is_one_frame():
-    """Status, events, bytes and what was acknowledged; bytes that nobody wants are not read."""
+    """Status, events, bytes and what was acknowledged; bytes that are not wanted are not read."""
     board = FakeBoard(event_depth=8)
     with Server(board, checked=Checked()) as server:
         backend = connect(port=server.spec)
@@ -405,7 +408,7 @@ def test_rules_of_the_bridge():
 
 
 def test_a_device_beside_the_reader():
-    """As 'stop' and 'adjust': it looks at what the reader has left, and takes nothing from it."""
+    """As 'stop' and 'adjust': it reads what the reader has left, and takes no records."""
     board = FakeBoard(step=0)
     with Server(board, checked=Checked(lock=60)) as server:
         backend = connect(port=server.spec)
@@ -427,7 +430,8 @@ def test_a_device_beside_the_reader():
 @pytest.mark.full
 @pytest.mark.seconds(60)
 def test_on_the_boards_own_bridge():
-    """That of the simulated SoC: other processes look, adjust and stop while a train is followed, and nothing is lost."""
+    """On the bridge of the simulated SoC: other processes read, adjust and stop while a train is
+    followed, and nothing is lost."""
     command = [str(sim_soc.build()), "--pty", "--pulse-hz", "200000", "--pace", "--loop-tx-rx", "--exit-with-parent"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     port = json.loads(process.stdout.readline())["pty"]

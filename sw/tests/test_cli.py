@@ -288,7 +288,7 @@ def test_a_progress_bar_on_the_terminal_leaves_standard_output_alone(style, boar
 
 @pytest.mark.parametrize("columns", [60, 150])
 def test_a_live_picture_as_wide_as_the_terminal(columns, board):
-    """While the train runs: below the table, above the bar; nothing of it stays but the last picture."""
+    """While the train runs: below the table, above the bar; only the last picture stays."""
     command = [*COMMAND, "--port", board.spec, "train", "--rate", "58", "--count", "200"]
     shown, errors, status = in_a_terminal(columns, command, ENV)
     assert status == 0 and errors == b""
@@ -406,7 +406,8 @@ def test_keep_stop_and_adjust_from_other_processes(board):
     assert moved and [t for t, *_ in board.line_log][moved] == kept["start"] + 48_000 * moved + 240
     done = run("--port", board.spec, "adjust", "--rate", "1M/7001", "--json")
     assert json.loads(done.stdout)["period_ticks"] == "336048" and board.train["period"] == 336048
-    board.step = 10_000  # ten times faster, asked for at ten phases: the coming pulse's new place has often passed
+    # ten times faster, requested at ten phases: the coming pulse's new place has often passed
+    board.step = 10_000
     for rate in ("1k", "9k") * 5:
         done = run("--port", board.spec, "adjust", "--rate", rate, "--json")
         assert done.returncode == 0, done.stderr
@@ -420,7 +421,8 @@ def test_keep_stop_and_adjust_from_other_processes(board):
 
 
 def test_adjust_waits_in_the_boards_time(board):
-    """A simulated board that takes longer for two pulses than a person would wait has still not refused anything."""
+    """A simulated board that takes longer for two pulses than a user would wait has not refused the
+    change."""
     done = run("--port", board.spec, "train", "--rate", "1k", "--baud", "115200", "--keep", "--json")
     assert done.returncode == 0
     board.step = 6
@@ -521,7 +523,7 @@ RESPOND = ["respond", "--on", "break", "--delay", "1us", "--keep"]
 
 @pytest.mark.parametrize("echo, ticks", [(None, 16), ("0", 0), ("5us", 240), ("1023t", 1023)])
 def test_the_echo_of_a_responder(echo, ticks, board):
-    """It is written each time: what an earlier command asked for does not stay."""
+    """It is written each time: an earlier command's setting does not stay."""
     assert run("--port", board.spec, *RESPOND, "--echo", "7t").returncode == 0 and board.word("echo") == 7
     done = run("--port", board.spec, *RESPOND, *(["--echo", echo] if echo else []), "--json")
     assert done.returncode == 0 and done.stderr == "" and json.loads(done.stdout)["echo_ticks"] == ticks

@@ -98,7 +98,7 @@ def test_blocks_of_records(samples, inputs):
             single = [one.feed(words[n : n + 4], tick) for n in range(0, len(words), 4)]
             if found is None:
                 kept += 1
-                assert vars(other) == before, "what is not decoded is not counted"
+                assert vars(other) == before, "records that are not decoded are not counted"
                 for n in range(0, len(words), 4):
                     other.feed(words[n : n + 4], tick)
             else:
@@ -235,7 +235,7 @@ def test_a_board_of_the_driver(monkeypatch, tmp_path):
 
 
 def test_no_object_is_made_of_an_edge(monkeypatch):
-    """Blocks of edges go from words to columns; this is what makes them fast, and it is seen without a clock."""
+    """Blocks of edges go from words to columns, which makes them fast; the test needs no clock."""
     monkeypatch.setattr(Event, "decode", lambda words: pytest.fail("an edge became an object"))
     fake = Busy("plain", 0, 1)
     fake.bytes = fake.resets = fake.others = False

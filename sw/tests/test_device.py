@@ -129,7 +129,7 @@ def test_what_is_kept_goes_on_without_a_host():
     board.silence(1000 * UNIT)
     assert board.train
     again = connect(board)
-    assert again.identity.session == device.identity.session and board.session >> 31, "whoever looks at it changes nothing"
+    assert again.identity.session == device.identity.session and board.session >> 31, "reads change nothing"
 
 
 def test_a_job_that_is_over_leaves_the_watchdog_off():
@@ -306,7 +306,7 @@ def test_skipped_pulses_are_counted_and_numbered():
     board = FakeBoard(step=100_000)
     device = connect(board)
     run = started(device, rate=1000, count=60, baud=19200)
-    board.busy_until = board.tick + 100_000  # somebody else holds the line
+    board.busy_until = board.tick + 100_000  # another device holds the line
     for _ in run.rows():
         pass
     assert run.record.refused and not run.record.exact and len(run.record.launched) + len(run.record.refused) == 60

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""doctor: each fault it knows of, made in turn on a machine that is all right, is reported with its fix; and nothing else is."""
+"""doctor: each fault that it knows, made in turn on a machine without faults, is reported with its
+fix; and nothing else is."""
 
 import json
 import os
@@ -202,7 +203,7 @@ def test_in_use(machine, board):
     assert check.state == NOTE and "ModemManager may try it out" in check.finding
     number = os.stat(path).st_rdev
     machine.write(f"udev/c{os.major(number)}:{os.minor(number)}", "S:serial/by-id/x\nE:ID_MM_PORT_IGNORE=1\nG:systemd")
-    assert examine(machine)["free"].finding == "nobody has it"
+    assert examine(machine)["free"].finding == "not in use"
     machine.write("proc/78/comm", "minicom")
     (machine.proc / "78" / "fd").mkdir()
     (machine.proc / "78" / "fd" / "3").symlink_to(board.spec)
@@ -341,6 +342,6 @@ def test_the_command(machine, board):
 
 
 def test_on_this_machine():
-    """Whatever is here: it ends by itself, with a line for each check."""
+    """On any machine: it ends by itself, with a line for each check."""
     checks = {check.name: check for check in Doctor(Host(), "/dev/null").run()}
     assert list(checks) == NAMES and checks["port"].state == OK and checks["bridge"].state != OK

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""More comes than can be read: each look at the board ends, so `--count`, `--for` and Ctrl-C act, and what is lost is counted.
+"""More records come than can be read: each look at the board ends, so `--count`, `--for` and Ctrl-C
+act, and losses are counted.
 
 Judged by ticks and by transactions with the board, never by time.
 """
@@ -49,7 +50,8 @@ HEADER = (3 << 10, 0x55, 0x50, 1, 2)  # of LIN: break, sync, identifier 0x10, an
 
 
 class Flood(FakeBoard):
-    """All that is recorded comes faster than it can be read. `interrupt_at`: number of the transaction at which Ctrl-C comes."""
+    """Records come faster than they can be read. `interrupt_at`: number of the transaction at which
+    Ctrl-C comes."""
 
     interrupt_at = None
 
@@ -112,7 +114,8 @@ def recording(board, wanted=EDGE):
 
 @pytest.mark.parametrize("kind", ["edges", "bytes"])
 def test_a_look_ends_and_nothing_is_lost_uncounted(kind):
-    """Each record that the board made was read, or counted as lost; none is older than the tick that the look before it knew all of."""
+    """Each record of the board was read, or counted as lost; none is older than the tick up to
+    which the look before was complete."""
     board = Flood(flooding=False)
     wanted = EDGE if kind == "edges" else Wanted(received=True)
     if kind == "bytes":
@@ -323,7 +326,8 @@ MOST = FIFO // READ_RECORDS + 1  # reads of a look: what waits at most, and the 
 
 
 def test_a_look_at_the_driver_ends(kernel):
-    """All that waited when it began is in it: what the FIFO holds, which is asked to be as large as that."""
+    """All that waited when it began is in it: what the FIFO holds, whose size is requested to
+    suffice."""
     program = DriverBackend("/dev/null")
     program.recorder.record(EDGE)
     assert kernel.fifo == FIFO and kernel.reads == MOST
@@ -346,7 +350,7 @@ def test_a_verb_on_the_driver_ends_by_itself(words, lengths, kernel, capsys):
     assert cli.main([*words, "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert {key: len(result[key]) for key in lengths} == lengths and result["lost"] > kernel.LOST
-    # Until when all is known, the driver tells LAG_SECONDS later.
+    # The driver reports LAG_SECONDS later until when all is known.
     ticks = STEP + 2 * MOST * (READ_RECORDS - 1)
     assert kernel.reads <= MOST * (MS * (1 + 1000 * LAG_SECONDS) // ticks + 4)
 

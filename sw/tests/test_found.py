@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which board is meant without an option: the kernel's, else the one that is plugged in; never a choice that nobody made."""
+"""Which board is meant without an option: the kernel's, else the one that is plugged in; several
+need an option."""
 
 import json
 import os

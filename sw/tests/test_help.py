@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Help in narrow and wide terminals: what a verb has of its own comes first, and no line is wider than the terminal."""
+"""Help in narrow and wide terminals: a verb's own options come first, and no line is wider than the
+terminal."""
 
 import re
 import shlex

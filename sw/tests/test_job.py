@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all jobs have in common: a start that is cut short or refused, and what ends one while it waits."""
+"""What all jobs have in common: a start that is interrupted or refused, and ways to end a job while
+it waits."""
 
 import signal
 from pathlib import Path
@@ -84,7 +85,7 @@ def test_ctrl_c_ends_an_injection(board, opened, monkeypatch):
 
 
 def test_batches(board, opened):
-    """What iterating over the job gives, look by look, and what came with the end."""
+    """The items of an iteration over the job, look by look, and those of its end."""
     with opened.train(rate=1000, baud=115200, count=40) as train:
         batches = list(train.batches())
     with opened.train(rate=1000, baud=115200, count=40) as again:
@@ -136,7 +137,7 @@ def test_recv_waits_as_long_as_it_may(opened, waits):
 
 
 def test_poll_on_the_simulated_board():
-    """Its time goes on although nobody waits."""
+    """Its time goes on although the program does not wait."""
     with litepulse.open(sim=True) as board, board.train(rate=1000, width="1us", count=5) as train:
         found = []
         while not train.over:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was left running with --keep goes on, to the tick, whatever other commands do on the board: the pins of the simulated SoC tell."""
+"""What was left running with --keep goes on, to the tick, whatever other commands do on the board,
+as the pins of the simulated SoC show."""
 
 import json
 import subprocess
@@ -24,7 +25,7 @@ PULSES = ["train", "--width", "100us", "--invert", "--rate", "100", "--keep"]
 
 
 class Soc:
-    """A simulated SoC that outlives commands; its time passes by what they ask of it alone."""
+    """A simulated SoC that outlives commands; its time passes with their requests alone."""
 
     def __init__(self, folder, *words):
         self.vcd, stimulus = folder / "pins.vcd", folder / "stimulus"
@@ -127,7 +128,8 @@ def test_a_responder_replaces_a_kept_one_and_stop_ends_it(soc):
 
 
 def test_a_kept_inverted_train_goes_on(soc):
-    """Pulses from 0 to 1, not one missing, beside listeners and a responder that comes and goes."""
+    """Pulses from 0 to 1, without a missing one, beside listeners and a responder that is armed and
+    stopped."""
     result = json.loads(soc.run(*PULSES, "--json").stdout)
     for words in (
         ["info"],
@@ -205,7 +207,7 @@ def test_a_job_ends_what_it_began_and_nothing_else():
 
 
 def test_what_a_dead_program_left_still_stops_by_itself():
-    """Its watchdog is not taken away by a program that comes meanwhile."""
+    """A program that starts meanwhile does not switch its watchdog off."""
     board = FakeBoard(step=100)
     device = BusBackend(board, "test", "dead")
     device.line.set_profile(1, Profile(device.identity.timescale.bit_period(115200)))

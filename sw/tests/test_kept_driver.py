@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was kept on a board of the kernel's driver, as far as the driver tells."""
+"""What was kept on a board of the kernel's driver, as far as the driver reports it."""
 
 import dataclasses
 import fcntl

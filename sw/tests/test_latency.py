@@ -168,7 +168,7 @@ def test_pairs_by_content(seed):
 
 
 def test_a_missing_and_then_a_double_response_is_reported():
-    """Without content nobody knows, but it is likely that the first of the two is the missing one."""
+    """Without content it is unknown, but likely, that the first of the two is the missing one."""
     found = feed(Pairing(5000), [0, 1000, 2000, 3000], [500, 2100, 2600, 3300, 3400])
     assert [(each.number, each.outcome, each.overtaken) for each in found] == [
         (0, "answered", False),
@@ -212,7 +212,8 @@ def test_a_double_response_is_suspected_once():
 
 
 def test_what_comes_within_the_holdoff_is_part_of_a_response():
-    """It starts again with each response, not with what it ignores; without a stimulus before it nothing is held off."""
+    """It restarts with each response, not with ignored ones; without a stimulus before there is no
+    holdoff."""
     found = feed(Pairing(5000, holdoff=100), [0, 1000], [10, 60, 109, 110, 180, 1005, 1104, 1105])
     assert [(each.number, each.outcome, each.response) for each in found] == [
         (0, "answered", 10),
@@ -478,7 +479,7 @@ def test_for_people():
         "low pulse of 480 ticks, from its falling edge → falling edge on 0,\nevery 500 µs ± 250 µs, seed 1\n",
         "20 sent, 20 answered, 0 missing, 0 answered twice, 0 records lost",
         "median   1 tick = 0.021 µs",
-        "of 20 samples, p99 and p99.9 cannot be told from the largest",
+        "of 20 samples, p99 and p99.9 cannot be distinguished from the largest",
         "20 delays, SIMULATED",
     ):
         assert text in done.stdout, text
@@ -542,7 +543,7 @@ def test_lost_records_are_counted_and_make_no_delay(tmp_path):
     assert result["lost"] > 0 and result["unknown"] > 0 and result["answered"] > 0
     assert {each["delay_ticks"] for each in result["samples"] if each["outcome"] == "answered"} == {1}
     assert {each["tick"] for each in result["samples"] if each["outcome"] == "answered"} <= set(left)
-    assert result["missing"] == result["extra"] == result["stray"] == 0, "what nobody knows is not called missing"
+    assert result["missing"] == result["extra"] == result["stray"] == 0, "unknown is not missing"
 
 
 def test_a_queue_that_runs_dry_delays_stimuli_and_refuses_none():

@@ -169,7 +169,8 @@ def test_spaces_are_exact():
 
 
 def test_random_traffic():
-    """Thousands of frames with any spaces, break and pause: each is found whole, whatever its neighbours are."""
+    """Thousands of frames with any spaces, break and pause: each is found complete, whatever its
+    neighbours are."""
     rng, at, wanted, traffic = random.Random(7), Fraction(0), [], []
     for _ in range(3000):
         frame_id, data = rng.randrange(60), rng.randbytes(rng.randint(1, 8))
@@ -375,7 +376,8 @@ def frames_of_collision():
 @pytest.mark.seconds(40)
 @pytest.mark.parametrize("name", scenario.INJECTIONS)
 def test_faults_on_purpose(name, tmp_path):
-    """What goes out is what was asked for, to the tick, and so is what is heard. sim/driver does the same on the kernel's driver."""
+    """What is sent and what is heard is as requested, to the tick. sim/driver does the same on the
+    kernel's driver."""
     vcd = tmp_path / "out.vcd"
     result = result_of("--sim", "--vcd", vcd, *scenario.inject(name), "--at", "2000000t")
     assert result["tick"] == 2_000_000
@@ -424,7 +426,7 @@ def test_a_schedule_over_a_port(schedule, tmp_path):
     with board_on_a_bus(vcd) as spec:
         result = result_of(
             *("--port", spec, "lin", "master", LDF, "--schedule", schedule, "--rounds", 2, "--set", "WindowUp=1", "--set", "Light=7"),
-            status=int(schedule == "Normal"),  # nobody answers the headers of slaves
+            status=int(schedule == "Normal"),  # no node answers the headers of slaves
         )
     tick, edges, frames = result["start"], [], []
     for turn in range(2):
@@ -469,7 +471,7 @@ def test_monitor(tmp_path):
 
 @pytest.mark.seconds(15)
 def test_from_python():
-    """The package: a master whose signals change while it runs, and that ends as it is asked to."""
+    """The package: a master whose signals change while it runs, and that ends on request."""
     network = lin.Description(LDF)
     with litepulse.open(sim=True) as board:
         with lin.master(board, network, "Normal", values={"WindowSpeed": 10}) as master:
@@ -492,7 +494,7 @@ def test_from_python():
 
 
 def check_example(line):
-    """The command takes it, and the description has what it names."""
+    """The command accepts it, and the description has the names in it."""
     network, args = lin.Description(LDF), make_parser().parse_args(line.split())
     assert args.lin_verb in line.split()
     assert getattr(args, "schedule", None) in (None, *network.schedules()) and getattr(args, "node", None) in (None, *network.slaves)

@@ -109,7 +109,7 @@ def node_of(name, node):
         (0x7F, "b6", None),  # to all nodes: no refusal, several would answer at once
         (0x7F, "b41122334455", None),
         (0x0C, "b200ff7fffff", None),  # another node
-        (0x7E, "b200ff7fffff", None),  # functional: nobody answers
+        (0x7E, "b200ff7fffff", None),  # functional: no node answers
         (0x0A, "b200ff7fff", None),  # too short
         (0x0A, "22f190", None),  # another service
         (0x0A, "b70049ffffff", "f7"),  # AssignFrameIdentifierRange
@@ -260,7 +260,7 @@ def answered(message):
 
 @pytest.mark.seconds(30)
 def test_a_slave_keeps_its_configuration(tmp_path):
-    """It begins with what it saved; what it can be asked for comes from options."""
+    """It begins with what it saved; options give what requests can read."""
     file = tmp_path / "motor.json"
     options = {"identifiers": {1: bytes.fromhex("78563412")}, "dump": bytes.fromhex("0a0b0c0d0e"), "configuration": file}
     scene = [
@@ -332,7 +332,7 @@ def test_options_of_a_node_that_make_no_sense(node, words, message, capsys):
 
 
 def test_a_configuration_that_cannot_be_saved(tmp_path):
-    """The slave ends with one line, and answers nothing that is not true."""
+    """The slave ends with one line, and gives no wrong answer."""
     file = tmp_path / "no" / "motor.json"
     with Server(FakeBoard(step=5_000), "tcp") as server, litepulse.open(port=server.spec) as opened:
         with lin.slave(opened, lin.Description(file_of("diagnostics")), "Motor", configuration=file) as slave:
@@ -346,7 +346,8 @@ def test_a_configuration_that_cannot_be_saved(tmp_path):
 
 @pytest.mark.seconds(15)
 def test_answers_of_a_program(tmp_path):
-    """What is given beforehand stays until it is used; what answers a request is taken back by the next one; long ones in order."""
+    """Answers given beforehand stay until they are used; the next request discards answers to the
+    one before; long ones in order."""
     early, long = bytes(range(8)), bytes(range(0x40, 0x4A))
     ask = response_of(bytes.fromhex("0a0322f190ffffff"), REQUEST, C)
     parts = [response_of(bytes.fromhex(frame), RESPONSE, C) for frame in ("0a100a4041424344", "0a214546474849ff")]
@@ -527,7 +528,8 @@ def test_what_answers_a_request(data, nad, wanted):
 @pytest.mark.seconds(20)
 @pytest.mark.parametrize("words, nad", [(["--node", "Motor"], 0x0A), (["--nad", "0x33"], 0x33)])
 def test_a_request_by_command(words, nad, tmp_path, capsys):
-    """Nobody answers: the request is on the pin, headers of SlaveResp follow until the time is over, and the status is 1."""
+    """No node answers: the request is on the pin, headers of SlaveResp follow until the time is
+    over, and the status is 1."""
     vcd = tmp_path / "bus.vcd"
     options = ["--data", "b200ff7fffff", "--timeout", "100ms", "--json"]
     assert cli.main(["--sim", "--vcd", str(vcd), "lin", "request", str(file_of("diagnostics")), *words, *options]) == 1
@@ -619,7 +621,8 @@ def test_headers_that_make_no_sense(words, message, capsys):
 @pytest.mark.seconds(15)
 @pytest.mark.parametrize("suffix", ["asc", "blf", "log"])
 def test_logs(suffix, tmp_path, capsys):
-    """python-can's own readers find each frame, with its time, and what was wrong with it as lin0 says it."""
+    """python-can's own readers find each frame, with its time, and its errors as lin0 reports
+    them."""
     import can
 
     good, wrong = response_of(b"\x11", 0x08, E), response_of(b"\xbe\xef", 0x09, E)

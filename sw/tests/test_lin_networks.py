@@ -197,7 +197,7 @@ def test_master(name, tmp_path, capsys):
 
 @pytest.mark.seconds(15)
 def test_the_last_slot_may_be_short(capsys):
-    """It is over before the longest response would be; that there was none is reported all the same."""
+    """It is over before the longest response would be; a missing one is still reported."""
     result, _ = played(capsys, "--sim", "lin", "master", file_of("lin22"), "--schedule", "Run", "--rounds", 2, status=1)
     names = [(frame["name"], frame["error"]) for frame in result["frames"]]
     assert names == [("ToRain", None), ("FromRain", "no response")] * 2 and result["errors"] == {"no response": 2}
@@ -215,7 +215,8 @@ def test_the_last_slot_may_be_short(capsys):
     ],
 )
 def test_names_are_looked_up_before_a_board(words, message, capsys):
-    """What the description does not have, or what does not fit it, is named as that, also where no board is."""
+    """Names that the description does not have, or that do not fit, are reported as such, also
+    without a board."""
     verb, *options = words
     assert cli.main(["--port", "/nonexistent/port", "lin", verb, str(file_of("lin22")), *options]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == f"litepulse: {message}"
@@ -458,7 +459,7 @@ def test_an_encoding_without_a_description(capsys):
 
 @pytest.mark.seconds(10)
 def test_texts_cannot_command_the_terminal(tmp_path, capsys):
-    """What a description calls a value is shown without escape sequences."""
+    """A description's name of a value is shown without escape sequences."""
     evil, file = "\x1b]0;title\x07\x1b[2J\u202e", tmp_path / "x.ldf"
     file.write_text(file_of("texts").read_text("utf-8").replace("geschlossen für immer", evil), "utf-8")
     frame = NETWORKS["texts"].frame("FromOven")
@@ -488,7 +489,7 @@ def test_texts_cannot_command_the_terminal(tmp_path, capsys):
     ],
 )
 def test_unused_parts_are_reported(name, node, notes, capsys):
-    """One line each, and the node is played all the same."""
+    """One line each, and the node is still played."""
     assert cli.main(["--sim", "lin", "slave", str(file_of(name)), "--node", node, "--for", "1ms", "--json"]) == 1
     assert capsys.readouterr().err == "".join(f"litepulse: {name}.ldf: {note}\n" for note in notes)
 
@@ -525,7 +526,7 @@ def test_a_receiver_that_does_not_know_the_checksum(tmp_path):
     ],
 )
 def test_contradictions_are_reported(name, old, new, note, tmp_path):
-    """The file is played, and one line names what cannot be as it stands there."""
+    """The file is played, and one line names the contradiction."""
     file, text = tmp_path / "x.ldf", file_of(name).read_text("utf-8")
     assert text.count(old) == 1
 
@@ -605,7 +606,7 @@ def test_what_cannot_be_played(name, old, new, message, tmp_path, capsys):
 
 
 def test_the_bit_rate_is_exact(tmp_path):
-    """10.417 kbps are 10417 bits per second, whatever a float makes of it."""
+    """10.417 kbps are 10417 bits per second, without a float's error."""
     file = tmp_path / "x.ldf"
     for text, baud in (("10.417", 10417), ("9.615", 9615), ("2.4", 2400), ("16.4", 16400), ("1.001", 1001), ("4.35e0", 4350)):
         file.write_text(file_of("mixed").read_text().replace("19.2", text))

@@ -40,7 +40,8 @@ def header(tick, frame_id, response=b"", **options):
 def answer(tick, values, space, bit=BIT):
     """What the slave sends after a header at a tick: each byte `space` ticks behind the end of the one before, as it was received.
 
-    A pin that changes at a tick is first sampled one later: so much later than its own pin shows is what the slave counts from.
+    A pin that changes at a tick is first sampled one later: the slave counts from as much later
+    than its own pin shows.
     """
     edges, start = [], int(tick + 24 * bit)
     for value in values:
@@ -65,7 +66,8 @@ def window(place, error=0):
 @pytest.mark.seconds(15)
 @pytest.mark.parametrize("bits", [None, "0.004", "7/3", "4"])
 def test_answers_start_at_their_tick(tmp_path, bits):
-    """Headers of the node, of another node, of the master, of a sporadic frame, of nobody, and SlaveResp."""
+    """Headers of the node, of another node, of the master, of a sporadic frame, of no node, and
+    SlaveResp."""
     space = int(Fraction(bits or 1) * BIT)
     mirror = with_checksum(b"\x61\x34\x12\xff", MIRROR)
     control, light = with_checksum(b"\x03\xff", CONTROL), with_checksum(b"\x09", LIGHT)
@@ -77,7 +79,7 @@ def test_answers_start_at_their_tick(tmp_path, bits):
     result = result_of(
         *("--sim", "--stimulus", nodes, "--vcd", vcd, "lin", "slave", LDF, "--node", "Window", "--set", "WindowPlace=0x55"),
         *(*([] if bits is None else ["--space", bits]), "--count", 6),
-        status=1,  # nobody answered SlaveResp
+        status=1,  # no node answered SlaveResp
     )
     values = with_checksum(window(0x55), WINDOW)
     assert sent(vcd) == answer(at[0], values, space) + answer(at[-1], values, space)
@@ -193,7 +195,7 @@ def test_event_triggered(tmp_path):
         (WINDOW, b"", 2),  # set, and polled
         (ANY, b"", None),
         (ANY, b"", "collision"),  # set
-        (ANY, b"", 3),  # nobody has asked for WindowState, so it is still an event
+        (ANY, b"", 3),  # WindowState has not been requested, so it is still an event
         (ANY, b"", None),
     ]
     at = [START + n * STEP for n in range(len(scene))]
@@ -225,7 +227,7 @@ def test_event_triggered(tmp_path):
 
 @pytest.mark.seconds(10)
 def test_diagnostic_responses(tmp_path):
-    """Each answers one header, in order, with the classic checksum; then nobody answers."""
+    """Each answers one header, in order, with the classic checksum; then no node answers."""
     at = [START + n * STEP for n in range(4)]
     nodes = stimulus(tmp_path / "nodes", *(header(tick, RESPONSE) for tick in at))
     first, second = bytes(range(8)), bytes(range(100, 108))
@@ -246,7 +248,7 @@ def test_diagnostic_responses(tmp_path):
 @pytest.mark.seconds(10)
 @pytest.mark.parametrize("words, last", [(["--flip-checksum", "0x20=0x81"], 0x81), (["--checksum", "WindowState=0x5a"], None)])
 def test_wrong_checksums_on_purpose(tmp_path, words, last):
-    """They lie on the pins, are marked as what they are, and are no response_error of our own."""
+    """They are on the pins, are marked as such, and do not set our own response_error."""
     nodes = stimulus(tmp_path / "nodes", header(START, WINDOW), header(START + STEP, WINDOW))
     vcd = tmp_path / "bus.vcd"
     result = result_of(
@@ -294,7 +296,7 @@ def test_a_master_of_another_bit_rate(tmp_path):
 
 @pytest.mark.seconds(10)
 def test_the_table_of_another_slave_is_cleared(tmp_path):
-    """What somebody left in the board's table is not answered."""
+    """What another program left in the board's table is not answered."""
     nodes = stimulus(tmp_path / "nodes", header(START, MIRROR), header(START + STEP, WINDOW))
     vcd = tmp_path / "bus.vcd"
     with litepulse.open(sim=True, wires=["bus"], stimulus=nodes, vcd=vcd) as board:
@@ -306,7 +308,7 @@ def test_the_table_of_another_slave_is_cleared(tmp_path):
 
 @pytest.mark.seconds(10)
 def test_over_a_port(tmp_path):
-    """A board that outlives the command: the same answers, and none once the command has ended."""
+    """A board that outlives the command: the same answers, and none after the command has ended."""
     at = [START, START + STEP]
     nodes, vcd = stimulus(tmp_path / "nodes", *(header(tick, WINDOW) for tick in at)), tmp_path / "bus.vcd"
     with board_on_a_bus(vcd, "--stimulus", nodes) as spec:
@@ -372,7 +374,7 @@ def headers(board, *frames):
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("style", ["--json", "--csv", None])
 def test_a_signal_ends_it(board, number, status, style):
-    """It reports what it has heard, and the board answers no more."""
+    """It reports the frames until then, and the board no longer answers."""
     process = slave_of(board, words=[style] if style else [])
     headers(board, (WINDOW, b""), (CONTROL, with_checksum(b"\x03\xff", CONTROL)))
     end = time.monotonic() + 60
@@ -397,7 +399,8 @@ def test_a_signal_ends_it(board, number, status, style):
 
 
 def test_lost_records_are_reported():
-    """The receive stream is too short for what came: how much is missing is reported, and status 1."""
+    """The receive stream is too short for all bytes: the number of missing ones is reported, with
+    status 1."""
     with Server(FakeBoard(step=5_000, receive_depth=4), "tcp") as server:
         board = server.board
         board.spec, board.lock = server.spec, server.lock
@@ -412,7 +415,8 @@ def test_lost_records_are_reported():
 
 
 def test_events_whose_answer_is_lost_are_given_again():
-    """Records are missing, so nobody knows whether the update was read: the next header gets it, too."""
+    """Records are missing, so it is unknown whether the update was read: the next header gets it,
+    too."""
     with Server(FakeBoard(step=5_000, receive_depth=4), "tcp") as server, litepulse.open(port=server.spec) as opened:
         board = server.board
         with lin.slave(opened, lin.Description(LDF), "Window", values={"WindowPlace": 5}) as slave:
@@ -573,7 +577,7 @@ def test_signals_change_together_or_not_at_all():
 
 
 def test_a_space_that_the_standard_does_not_allow(board, capsys):
-    """It is used all the same: to see how a master takes it."""
+    """It is still used, to test how a master handles it."""
     assert cli.main(["--port", board.spec, "lin", "slave", str(LDF), "--node", "Window", "--space", "4.5", "--for", "1ms", "--json"]) == 1
     out, errors = capsys.readouterr()
     assert json.loads(out)["space_ticks"] == 11250 and errors == "litepulse: space: the standard allows 4 bit times before each byte\n"

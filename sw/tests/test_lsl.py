@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`litepulse lsl` and litepulse.lsl: what recorders of the Lab Streaming Layer get, through liblsl itself on this machine."""
+"""`litepulse lsl` and litepulse.lsl: the streams that recorders of the Lab Streaming Layer get,
+through liblsl itself on this machine."""
 
 import json
 import math
@@ -40,7 +41,7 @@ def inlet(pylsl, name):
 
 
 def pulled(stream, count):
-    """So many samples: [(values, stamp)]."""
+    """`count` samples: [(values, stamp)]."""
     return [stream.pull_sample(timeout=60) for _ in range(count)]
 
 
@@ -78,7 +79,7 @@ def test_what_a_recorder_gets(pylsl, stimulus):
 
 
 def test_bytes_and_losses(pylsl):
-    """Of a loss nobody knows the time: it has the one at which it was noticed, and no bound."""
+    """The time of a loss is unknown: it has the one at which it was noticed, and no bound."""
     from litepulse.lsl import BYTE, LOST, Outlet
 
     with Server(FakeBoard()) as server, litepulse.open(port=server.spec, clock="monotonic") as board, Outlet(board, "bytes") as outlet:
@@ -97,7 +98,8 @@ def test_bytes_and_losses(pylsl):
 
 
 def test_the_verb_waits_for_a_recorder(pylsl, stimulus):
-    """As a user begins it: nothing is captured before somebody records, and all of it afterwards."""
+    """As a user begins it: nothing is captured before a program records, and all of it
+    afterwards."""
     command = [sys.executable, "-m", "litepulse", "--sim", "--stimulus", str(stimulus)]
     command += ["lsl", "--inputs", "0,1", "--count", "3", "--name", "verb", "--wait", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as verb:

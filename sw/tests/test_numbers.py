@@ -97,7 +97,7 @@ READING = ClockReading(tick=1000, raw_before=900, raw_after=1500, monotonic=5_00
 
 
 def test_every_argument_is_here():
-    """So that none is added which is not tried below."""
+    """So that no untested one is added."""
     for method in METHODS:
         names = set(list(inspect.signature(getattr(litepulse.Board, method)).parameters)[1:])
         tried = set(COUNTS.get(method, ())) | set(RATES.get(method, ()))
@@ -127,7 +127,7 @@ def given(method, name, value):
 
 
 def outcome(board, method, arguments):
-    """What the board is to do, or did: nothing else of a call depends on its numbers."""
+    """What the board is to do, or did: all that depends on a call's numbers."""
     if method == "adjust":
         with board.train(rate=50, count=1000) as train:
             adjusted = board.adjust(**arguments)
@@ -147,7 +147,7 @@ def outcome(board, method, arguments):
 
 
 def plain(value):
-    """Only Python's own numbers in it: another kind would spread."""
+    """It has only Python's own numbers: other kinds would spread."""
     if isinstance(value, int | float) and not isinstance(value, np.generic):
         return True
     if isinstance(value, Fraction):
@@ -207,7 +207,8 @@ def test_a_time(method, name):
 
 @pytest.mark.parametrize("method, name", [(method, name) for method, names in MOMENTS.items() for name in names])
 def test_a_moment(method, name):
-    """A whole number is a tick. What could as well be seconds is refused, and the message says what to give."""
+    """A whole number is a tick. A number that could be seconds is refused, and the message says
+    what to give."""
     same(fresh, method, name, 48_000_000, (np.int32, np.int64, np.uint64, lambda tick: Moment(tick, SCALE), lambda tick: f"{tick}t"))
     for wrong in (482542.0, np.float64(482542), Fraction(482542), Decimal(3), True, np.timedelta64("nat")):
         with pytest.raises(

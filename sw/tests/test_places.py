@@ -21,7 +21,8 @@ needs_cpu = pytest.mark.full  # the step `test` of the set-up has no CPU
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Function: {"csv": path, "json": path}, written by LiteX for a SoC with these arguments and so many cores."""
+    """Function: {"csv": path, "json": path}, written by LiteX for a SoC with these arguments and a
+    number of cores."""
     from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
     from litex.soc.integration.soc_core import SoCCore
 
@@ -70,7 +71,8 @@ def folder(tmp_path, monkeypatch):
 @needs_cpu
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_a_cpu_and_two_cores(files, form):
-    """The second core lies where there was room; the first is meant unless the other is asked for."""
+    """The second core lies where there was room; the first is meant unless the other is
+    requested."""
     file = files(2, cpu_type="vexriscv")[form]
     found = places.read_file(file)
     assert found["pulse"] == Places(0xF000_8000, 0x9000_0000, None) and list(found) == ["pulse", "pulse1"]
@@ -110,7 +112,7 @@ def test_a_file_that_cannot_be_read():
 
 @pytest.mark.parametrize("csr_base", [0x8000, 0xF000_8000, 0xE000_8000])
 def test_found_without_a_file(csr_base):
-    """The core tells where its window is."""
+    """The core reports where its window is."""
     with Server(FakeBoard(csr_base=csr_base, window_base=0x9876_8000)) as server:
         board = connect(port=server.spec)
         assert board.line.set_echo(16) == 16 and board.registers.bus.rate_register == csr_base + 0x800

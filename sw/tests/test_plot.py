@@ -63,7 +63,8 @@ def test_pulses_are_whole_numbers_and_times_have_a_unit(drawn, count):
 
 
 def test_a_period_error_has_the_unit_that_fits(drawn):
-    """µs beside the laptop's 0.1 ms, and at a position of so many ns; ns where the train is alone. What is rounding is called so."""
+    """µs beside the laptop's 0.1 ms, and at a position in ns; ns where the train is alone. Rounding
+    is named as such."""
     for period, unit, factor in ((PERIOD, "µs", 1000), (Fraction(48_001, 3), "ns", 1)):
         top = drawn(plot.from_result(train(10, period))).axes[0]
         assert top.get_ylabel() == f"period error [{unit}]"
@@ -78,7 +79,7 @@ LATENCY = {"command": "latency", "stimulus": "pulse", "response": "edge", **SHAR
 
 
 def answers(*delays):
-    """The result of a responder that answered after so many ticks."""
+    """The result of a responder that answered after these delays in ticks."""
     return {"command": "respond", "trigger": "break", "answers": [{"delay_ticks": delay} for delay in delays], **SHARED}
 
 
@@ -294,7 +295,7 @@ KINDS = ["capture", "send", "train", "csv"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_long_result_needs_no_more_memory(kind, tmp_path, monkeypatch):
-    """Ten times as many events, the same memory, and what is out of the ordinary is drawn."""
+    """Ten times as many events, the same memory, and outliers are drawn."""
     monkeypatch.setattr(plot, "MOST", 200)
     monkeypatch.setattr(result_file, "IN_MEMORY", 200)
     monkeypatch.setattr(result_file, "_PIECE", 2000)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`litepulse tty`: programs that know serial ports only work on the simulated board; what they set is on the pins."""
+"""`litepulse tty`: programs for serial ports work on the simulated board; their settings show on
+the pins."""
 
 import contextlib
 import os

@@ -139,7 +139,8 @@ def test_one_job_at_a_time():
 def test_errors_have_fields():
     with Server(FakeBoard(step=10_000), "tcp") as server, litepulse.open(port=server.spec, stay_in_touch=False) as board:
         refused = []
-        for steps in range(60):  # this board's time passes with what is said to it: some of these ticks pass just before the launch arrives
+        # this board's time passes with commands: some of these ticks pass before the launch arrives
+        for steps in range(60):
             wanted = board.now().tick + 10_000 * steps
             try:
                 outcome = board.launch(at=wanted, byte=1, baud=115200)

@@ -82,7 +82,7 @@ def test_the_program_that_starts_a_train():
 
 
 def test_the_program_for_a_litex_design(tmp_path):
-    """In a design as somebody else has it: the whole becomes Verilog, with our core in it."""
+    """In a design of a user: the whole becomes Verilog, with our core in it."""
     from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
     from litex.gen import LiteXModule
     from litex.soc.integration.soc_core import SoCMini

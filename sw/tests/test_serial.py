@@ -67,7 +67,8 @@ class Result(unittest.TestResult):
 @pytest.mark.seconds(60)
 @pytest.mark.parametrize("name", ABOUT_PORTS)
 def test_pyserial_s_own_tests(name, url, packages, monkeypatch):
-    """All pass but those that want modem lines or flow control. A loaded machine gets longer for what must have come after a moment."""
+    """All pass but those that want modem lines or flow control. A loaded machine gets longer for
+    bytes that must arrive within a moment."""
     folder, names = pyserial_tests()
     assert set(ABOUT_PORTS) <= set(names)
     spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
@@ -149,7 +150,7 @@ def test_what_cannot_be_opened():
 
 
 def test_bytes_that_found_no_room_are_counted():
-    """The board holds so many; none of them is read meanwhile."""
+    """The board holds a limited number; none of them is read meanwhile."""
     with litepulse.open(sim=True, step=200_000) as board, litepulse.Serial(board, 1_000_000, timeout=1) as port:
         room = board.identity.receive_depth
         for _ in range(3):
@@ -179,7 +180,8 @@ def test_a_board_is_given_back_unharmed():
 
 
 def test_a_program_may_take_its_time(monkeypatch):
-    """Over a port a board stops what a silent program runs; a thread sees to it that ours is heard."""
+    """Over a port a board stops what a silent program runs; a thread of ours keeps the board's
+    watchdog from firing."""
     from .fake_board import FakeBoard, Server
 
     monkeypatch.setattr("litepulse.backends.bus.backend._TOUCH_SECONDS", 0.02)

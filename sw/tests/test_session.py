@@ -84,7 +84,7 @@ def test_what_no_session_can_hold(tmp_path, monkeypatch):
 
 
 def test_a_unit_that_cannot_tell_ticks_apart_is_refused(tmp_path):
-    """Half a tick is the most; below that, every tick comes back, whatever the clock."""
+    """Half a tick is the largest unit; up to that every tick is read back, whatever the clock."""
     file = tmp_path / "x.vcd"
     changes = {"a": [(0, 0), *((tick, tick % 2) for tick in range(1, 2000))], "b": [(0, 0)]}
     for hz, scale in ((48_000_000, "10 ns"), (50_000_000, "10 ns"), (250_000, "1 us"), (Fraction(10_000_001, 3), "100 ns")):

@@ -57,7 +57,7 @@ def pins(path, hz=HZ, scale="10 ns"):
     text = Path(path).read_text()
     assert f"$timescale {scale} $end" in text
     unit = int(scale.split()[0]) * {"us": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}[scale.split()[1]]
-    assert unit <= Fraction(1, hz) / 2 < 10 * unit, "as coarse as ticks can still be told apart"
+    assert unit <= Fraction(1, hz) / 2 < 10 * unit, "as coarse as ticks still differ"
     names = {code: name for code, name in re.findall(r"\$var wire 1 (\S+) (\S+) \$end", text)}
     changes, tick = {name: [] for name in names.values()}, 0
     for line in text.split("$enddefinitions $end", 1)[1].splitlines():
@@ -217,7 +217,7 @@ def test_a_closed_pipe_ends_quietly():
 
 
 class Program:
-    """The simulated SoC by itself, as somebody runs it to have a board."""
+    """The simulated SoC by itself, as a user runs it to have a board."""
 
     def __init__(self, program, *arguments):
         self.process = subprocess.Popen(
@@ -290,7 +290,8 @@ def test_stop_and_adjust_beside_a_follower(program, tmp_path):
 
 
 def test_adjust_reports_its_outcome_although_others_take_the_records(program, tmp_path):
-    """Half of the changes come too late for the next pulse; that record is gone before the program could look for it afterwards."""
+    """Half of the changes come too late for the next pulse; others take that record before the
+    program can read it."""
     vcd, ended = tmp_path / "out.vcd", threading.Event()
     long, short = Period(96_000, 0, 1), Period(24_000, 0, 1)
 
@@ -507,7 +508,8 @@ def test_respond_to_edges_after_exactly_the_delay(tmp_path):
 
 @pytest.mark.parametrize("echo, answered", [(None, [0, 1, 2]), ("0", [0, 1, 2]), ("700t", [0, 2])])
 def test_respond_ignores_its_own_echo_for_the_requested_time(echo, answered, tmp_path):
-    """The second of three edges on the line comes 600 ticks after our transmission ended; the third, 5000."""
+    """The second of three edges on the line comes 600 ticks after the end of our transmission, the
+    third 5000."""
     stimulus = tmp_path / "stimulus"
     delay, width = 240, 48
     first = 3_000_000

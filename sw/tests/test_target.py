@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""sw/target and sw/examples on this computer: their numbers against Python's fractions, and what they say to bad input."""
+"""sw/target and sw/examples on this computer: their numbers against Python's fractions, and their
+errors for bad input."""
 
 import ctypes
 import math
@@ -265,7 +266,7 @@ def test_bad_input_is_one_line_and_status_2(programs, name, arguments):
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_help_and_a_full_disk(programs, name):
-    """--help says how it is used; what cannot be written is not called success."""
+    """--help shows the usage; output that cannot be written is an error."""
     program = programs / f"litepulse-{name}"
     result = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
     assert result.returncode == 0 and result.stdout.startswith(f"Usage: litepulse-{name}") and not result.stderr
@@ -321,7 +322,7 @@ def test_losses_that_the_board_did_not_count_are_a_lower_bound(name, tmp_path):
 
 
 def test_examples_compile(tmp_path):
-    """What newcomers copy has no warning, and says what is missing."""
+    """Code that users copy compiles without a warning, and reports what is missing."""
     make("examples", tmp_path)
     for name in ("p1_tty", "p1_absolute", "p1_timed", "p1_train", "p1_disciplined"):
         result = subprocess.run([tmp_path / name, "/nonexistent"], capture_output=True, text=True, check=False)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads on one board: one job at a time, whoever begins it, and its records are all its own. And systems that have no such board."""
+"""Threads on one board: one job at a time, whichever thread begins it, with all its records. And
+systems without such a board."""
 
 import os
 import subprocess
@@ -160,7 +161,7 @@ def test_another_thread_may_stop_a_job(board):
         ([0, 1, 2], None, False, True),  # it still runs
         ([0, 1, 2], 3, True, True),
         ([0], 50, True, False),  # 1 of 50
-        ([0, 1, 2], None, True, False),  # nobody knows how many there should be
+        ([0, 1, 2], None, True, False),  # how many there should be is unknown
         ([0, 2], 3, True, False),
         ([0, 1, 2], 4, False, False),
         ([1, 2], 3, True, False),

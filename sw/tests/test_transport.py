@@ -261,7 +261,7 @@ def test_owners_of_the_same_port_by_another_name(tmp_path, monkeypatch):
 
 
 def test_the_lock_of_a_port_goes_with_its_owner(tmp_path, monkeypatch):
-    """One file for each port that is in use now, and none for those that ever were."""
+    """One file for each port in use, and none for earlier ones."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     for number in range(3):
         owner = Owner(f"tcp:127.0.0.1:{number}")
@@ -275,7 +275,8 @@ def test_the_lock_of_a_port_goes_with_its_owner(tmp_path, monkeypatch):
 
 
 def test_a_lock_that_is_removed_before_it_is_taken(tmp_path, monkeypatch):
-    """Between open() and flock() its owner goes and another one comes: what was opened is nobody's name any more."""
+    """Between open() and flock() its owner ends and another one begins: the opened file has no name
+    any more."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     first, second, third = (Owner("tcp:127.0.0.1:1") for _ in range(3))
     opened = second._open
@@ -317,7 +318,7 @@ def test_many_owners_of_one_port(tmp_path, monkeypatch):
 
 
 def test_a_lock_that_cannot_be(tmp_path, monkeypatch):
-    """One line says why, and what to do; a name of any length has a file."""
+    """One line gives the reason and what to do; a name of any length has a file."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/proc/self")  # a folder that takes no files
     with pytest.raises(LitePulseError, match=r"/proc/self/litepulse-.*: cannot be locked .*: XDG_RUNTIME_DIR, or else TMPDIR, must be"):
         Owner("tcp:127.0.0.1:1").acquire()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parsing and conversion are exact, and what does not fit is refused."""
+"""Parsing and conversion are exact, and values that do not fit are refused."""
 
 import decimal
 import math

@@ -38,12 +38,12 @@ VERBS = {
     "send": (["send", "{bytes}", "--baud", "115200"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
-    "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # nobody answers
+    "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # no node answers
     "lin slave": (["lin", "slave", "{ldf}", "--node", "Window", "--for", "20ms"], 1),  # nothing was heard
     "lin request": (
         ["lin", "request", "{ldf}", "--node", "Window", "--data", "3e", "--timeout", "20ms", "--loopback"],
         1,
-    ),  # nobody answers
+    ),  # no node answers
     "lin inject": (["lin", "inject", "--id", "16", "--loopback"], 0),
     "lin header": (["lin", "header", "--id", "16"], 0),
     "latency": (["latency", "--width", "10us", "--on", "edge:0:fall", "--interval", "1ms", "--for", "20ms"], 1),  # nothing answers
@@ -204,7 +204,8 @@ sys.exit(main(["train", "--help"]))
 
 
 def test_a_signal_behind_an_import():
-    """The interpreter drops what is raised where it cleans up behind an import; a command must not go on as if nothing had come."""
+    """The interpreter drops exceptions where it cleans up after an import; a command must not go on
+    as without the signal."""
     command = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING]
     done = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
@@ -436,7 +437,7 @@ def test_did_you_mean(words, near):
     ],
 )
 def test_an_option_of_another_verb(words, why, capsys):
-    """Nobody is asked whether he meant what he wrote."""
+    """Is an error, without a question."""
     assert cli.main(words) == 2
     message = capsys.readouterr().err
     assert is_one_line(message) and message.startswith(f"litepulse: {why} (") and "did you mean" not in message
@@ -470,7 +471,7 @@ def test_an_interrupted_capture_reports_it(board):
 
 @pytest.mark.parametrize("verb", ENDLESS)
 def test_a_vanished_board_is_reported_once_after_its_results(verb):
-    """Where nothing had come, the fault is all there is; else it follows the results and is among them."""
+    """Without results only the fault is reported; else it follows the results and is among them."""
     server = Server(FakeBoard(step=100_000), "tcp")
     words = [*COMMAND, "--port", server.spec, *ENDLESS[verb], "--json"]
     process = subprocess.Popen(words, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

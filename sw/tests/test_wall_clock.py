@@ -59,7 +59,7 @@ def test_the_truth_is_within_the_bound(ppm, most):
 
 
 def test_many_readings_know_more_than_one():
-    """The bound comes of all readings together: it is less than that of the best of them."""
+    """All readings together give the bound: it is less than that of the best of them."""
     rng = random.Random(7)
     clock, single = (WallClock("realtime", Fraction(HZ), False) for _ in range(2))
     for n in range(12):

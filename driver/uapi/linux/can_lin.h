@@ -20,7 +20,7 @@
 #define CAN_LIN_ONCE		0x100U
 /* EFF to the device: sends a pulse that wakes the bus; from it: another node has */
 #define CAN_LIN_WAKE		0x200U
-/* EFF to the device: sends the request to sleep; from it: somebody has */
+/* EFF to the device: sends the request to sleep; from it: another node has */
 #define CAN_LIN_SLEEP		0x400U
 /* EFF to the device: ignored */
 #define CAN_LIN_IGNORED		0x800U

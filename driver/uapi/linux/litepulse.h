@@ -2,7 +2,7 @@
 /*
  * LitePulse, a serial port whose every edge has a known time: interface of /dev/litepulseN
  *
- * A tick is the unit of all times here; struct litepulse_info tells how many there are in a
+ * A tick is the unit of all times here; struct litepulse_info has their number in a
  * second. Ticks count from the reset of the board and are never stepped or adjusted. Every
  * structure has the same layout for 32-bit and 64-bit programs. Reserved fields and unknown flags
  * must be 0, else -EINVAL; nothing is ever clamped. A later version may make the argument of an
@@ -35,7 +35,7 @@
 
 /*
  * litepulse_event.kind: what happened. Below 16: reported by the hardware; 4 and 8 are between it
- * and the driver, so nobody gets them, nor can subscribe to them.
+ * and the driver: programs do not get them, and cannot subscribe to them.
  */
 #define LITEPULSE_KIND_TX		1 /* a launch started at the tick */
 #define LITEPULSE_KIND_EDGE		2 /* inputs changed */
@@ -46,7 +46,7 @@
 #define LITEPULSE_KIND_RX		16 /* a byte was received; tick: its start edge */
 #define LITEPULSE_KIND_LOST		17 /* records are missing here; always delivered */
 #define LITEPULSE_KIND_RESTARTED	18 /* what ran on the board has stopped; always delivered */
-#define LITEPULSE_KIND_RUN		19 /* in a packed ring: so many bytes as data says */
+#define LITEPULSE_KIND_RUN		19 /* in a packed ring: received bytes; data: how many */
 
 /* litepulse_event.source, and what litepulse_event.data is for it */
 #define LITEPULSE_SRC_QUEUE	   0 /* tag << 16 | kind << 10 | profile << 8 | byte */
@@ -100,11 +100,11 @@
  * @seq: number of the record in its stream (received bytes: since the driver came, all others:
  *	 since the board's reset or the driver came), counting those that were lost and those this
  * file did not ask for. LOST: of the first. RESTARTED: that of the next event, if none had followed
- * @count: LOST: how many; with LITEPULSE_FLAG_AT_LEAST at least so many, and the next record's
+ * @count: LOST: how many; with LITEPULSE_FLAG_AT_LEAST at least this many, and the next record's
  *	@seq may be more than @seq + @count. RESTARTED: how many there were since the driver came.
  *	Else 0
  * @data: depends on @source
- * @uncertainty: the event was within so many ns of @ns; at least 1. 0 if there is no @ns
+ * @uncertainty: the event was within this many ns of @ns; at least 1. 0 if there is no @ns
  * @flags: LITEPULSE_FLAG_* and, in the low byte, what @kind says
  * @kind: LITEPULSE_KIND_*
  * @source: LITEPULSE_SRC_*
@@ -127,7 +127,7 @@ struct litepulse_event {
  * struct litepulse_ring_event - an event in the ring of a file
  * @tick: as in struct litepulse_event
  * @data: as there; LOST and RESTARTED: litepulse_event.count. With LITEPULSE_FLAG_AT_LEAST at least
- *	so many
+ *	this many
  * @flags: as there
  * @kind: as there
  * @source: as there
@@ -146,7 +146,7 @@ struct litepulse_ring_event {
 #define LITEPULSE_RUN_FLAGS(byte) ((byte) >> 25) /* LITEPULSE_RX_* */
 #define LITEPULSE_RUN_PER_EVENT	  4 /* bytes of a run in the place of an event */
 #define LITEPULSE_RUN_MAX	  64 /* bytes */
-/* places that so many bytes of a run have, behind that of LITEPULSE_KIND_RUN */
+/* places that @bytes of a run have, behind that of LITEPULSE_KIND_RUN */
 #define LITEPULSE_RUN_PLACES(bytes) \
 	(((bytes) + LITEPULSE_RUN_PER_EVENT - 1) / LITEPULSE_RUN_PER_EVENT)
 
@@ -193,7 +193,7 @@ struct litepulse_ring_state {
  * (LITEPULSE_RUN_PER_EVENT) in the place of an event, the last place filled up: in all
  * 1 + LITEPULSE_RUN_PLACES(litepulse_ring_event.data) places.
  * Others come as LITEPULSE_KIND_RX: a byte alone, the first ones after a subscription or a loss,
- * and all while somebody else receives bytes, too. A run is taken whole before @tail of the state
+ * and all while another program receives bytes, too. A run is taken whole before @tail of the state
  * moves; .watermark counts places.
  */
 struct litepulse_ring {
@@ -214,7 +214,7 @@ struct litepulse_ring {
  * takes these
  * @tick: when; must not decrease from one to the next, must not have passed
  * @width: of a pulse, in ticks; else 0
- * @tag: comes back in the event that tells the outcome
+ * @tag: comes back in the event that reports the outcome
  * @kind: LITEPULSE_LAUNCH_*
  * @profile: line profile, 0 to 3
  * @data: byte of a frame, bit times of a break (1 to 255); else 0
@@ -298,8 +298,8 @@ struct litepulse_info {
  * @fifo: records this file holds, a power of two from 16 to 65536; 0: as it is (1024 at first).
  *	  Can be changed only while it is empty, else -EBUSY. -ENOMEM if FIFOs and rings of all
  *	  files of the device would take more than 64 MiB, or than an eighth of the memory
- * @watermark: poll() and a read() that blocks wait for so many records, at most @fifo; 0: for 1
- * @timeout_us: ... or until the oldest has waited so long, counted from its tick, up to 1 s; 0:
+ * @watermark: poll() and a read() that blocks wait for this many records, at most @fifo; 0: for 1
+ * @timeout_us: ... or until the oldest has waited this long, counted from its tick, up to 1 s; 0:
  *		only for @watermark. The interrupt is held back likewise, as far as the hardware's
  *		FIFO allows
  */
@@ -319,7 +319,7 @@ struct litepulse_subscribe {
 
 /**
  * struct litepulse_stats - what this file got and lost, the tail included
- * @offered: records it asked for that reached the driver
+ * @offered: records it subscribed to that reached the driver
  * @delivered: records read, those made by the driver not counted
  * @queued: records that wait to be read, those made by the driver not counted
  * @lost_host: records lost because this file was read too slowly
@@ -444,7 +444,7 @@ struct litepulse_profile {
  * -EBUSY while a train runs, -ENOENT if the profile was not set since the driver found the board,
  * or since the board's reset, and the core refuses it for that. Returns when the core has taken it.
  *
- * LITEPULSE_IOC_TRAIN gives the train that runs as it was asked for, with the period of the last
+ * LITEPULSE_IOC_TRAIN gives the train that runs as it was requested, with the period of the last
  * change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
  * or if it was started before the driver found the board, or if the board did not answer to the
  * latest start or change.
@@ -474,7 +474,7 @@ struct litepulse_train {
  * @flags: 0
  *
  * -ETIME if it is too late for that, -EBUSY while another change waits. Returns when the core has
- * taken it; an event, APPLIED or REFUSED from TRAIN_CHANGE, tells the pulse from which it acted,
+ * taken it; an event, APPLIED or REFUSED from TRAIN_CHANGE, has the pulse from which it acted,
  * or that the train ended before.
  */
 struct litepulse_train_adjust {
@@ -633,7 +633,7 @@ struct litepulse_rest {
  * @lead_ns: before the first bit, rounded up to whole ticks
  * @lag_ns: after the last bit, rounded up to whole ticks
  * @flags: LITEPULSE_DRIVER_ENABLE_*
- * @echo_ns: with LITEPULSE_DRIVER_ENABLE_ECHO: what arrives until so long after the last bit is
+ * @echo_ns: with LITEPULSE_DRIVER_ENABLE_ECHO: what arrives until this long after the last bit is
  *	the echo of what was sent, for LITEPULSE_RX_OWN and LITEPULSE_RESPONDER_IGNORE_OWN.
  *	Rounded up to whole ticks, then to whole cycles of the core's clock. Without the flag 0,
  *	and the echo's tail stays as it is: 16 cycles when the driver came

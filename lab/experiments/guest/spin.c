@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Wants all of the CPU, for ever, at the usual priority. */
+/* Uses all of the CPU, forever, at the usual priority. */
 
 int main(void)
 {

@@ -219,7 +219,7 @@ static void access(struct board *b)
 		reset_board(b);
 }
 
-/* A tick as it is told. */
+/* A tick as it is reported. */
 static u64 told(u64 tick)
 {
 	return wild && !get_random_u32_below(20) ? tick ^ BIT_ULL(get_random_u32_below(64)) : tick;
@@ -338,7 +338,7 @@ static void advance(struct board *b, u64 now)
 	}
 }
 
-/* Hands over what there is; nobody else does at the same time. */
+/* Hands over what there is; nothing else does at the same time. */
 static void serve(struct board *b)
 {
 	struct litepulse_header header = {};
@@ -715,7 +715,10 @@ static int edge_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops edge_ops = { .set = edge_set };
 module_param_cb(edge, &edge_ops, NULL, 0200);
 
-/* Writing a number to this parameter makes so many edges of input 0 of board 0, up and down, as far as it has room. */
+/*
+ * Writing N to this parameter makes N edges of input 0 of board 0, up and down, while there is
+ * room.
+ */
 static int flood_set(const char *value, const struct kernel_param *parameter)
 {
 	unsigned int count, i;
@@ -735,7 +738,7 @@ module_param_cb(flood, &flood_ops, NULL, 0200);
 
 /*
  * Writing "COUNT GAP" to this parameter makes board 0 receive a row of bytes 0, 1, 2 ..., one every GAP ticks, the last of them now. Every
- * third was sent by somebody else at the same time.
+ * third was sent by another device at the same time.
  */
 static int row_set(const char *value, const struct kernel_param *parameter)
 {
@@ -856,7 +859,7 @@ static int add(struct board *b, int id)
 	return PTR_ERR_OR_ZERO(b->pdev);
 }
 
-/* What the boards are behind, an adapter say: suspended after the boards, resumed before them, as it was there first. */
+/* The boards' parent, say an adapter: suspended after the boards, resumed before them. */
 static int adapter_suspend(struct device *dev)
 {
 	WRITE_ONCE(asleep, true);

@@ -20,7 +20,7 @@ extern const struct litepulse_train endless;
 
 #define REALTIME(kinds) WANT(kinds, REALTIME, .fifo = 4096)
 #define NO_RESPONDER ((struct litepulse_responder){ 0 })
-/* What is good, but for the members that are named. */
+/* A valid entry, except for the members that are named. */
 #define ENTRY(...) \
 	((struct litepulse_lin_entry){ .id = 1, .length = 2, .data = { 1, 2 }, __VA_ARGS__ })
 #define SLAVE(...) \

@@ -35,7 +35,7 @@ static void rights(int pulse)
 	filtered.filtered = filtered.filter = 0;
 	subscribe(reader, filtered);
 	close(reader);
-	/* Closed on exec, whether asked for or not. */
+	/* Closed on exec, with the flag for that or without. */
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted));
 	CHECK(fcntl(wanted.fd, F_GETFD) == FD_CLOEXEC);
 	CHECK(fails(ioctl(pulse, LITEPULSE_IOC_DRIVER_ENABLE, &lag), ENOTTY));
@@ -147,7 +147,7 @@ static void levels(int pulse)
 	write_parameter("levels", "16");
 }
 
-/* Idle files cost nothing, and only so many may want events. */
+/* Idle files cost nothing, and the number of files that want events is limited. */
 static void many_files(void)
 {
 	struct rlimit limit = { FILES + 100, FILES + 100 };
@@ -238,7 +238,7 @@ static void memory(void)
 	use_all(open_pulse());
 }
 
-/* --- a call whose argument lies in memory that is not there until somebody gives it --- */
+/* --- a call whose argument lies in memory that is not there until another thread gives it --- */
 
 enum call { CALL_SUBSCRIBE, CALL_CLAIM, CALL_TRAIN_START, CALL_LAUNCH, CALL_INFO, CALL_STATUS,
 	    CALL_READ, CALLS };
@@ -269,7 +269,7 @@ static void *make_call(void *argument)
 	return NULL;
 }
 
-/* A page that is not there, whose first use is told to the file that is returned. */
+/* A page that is not there; the returned file reports its first use. */
 static int absent_page(void **page, size_t size)
 {
 	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -359,7 +359,7 @@ static void page(void)
 		fill_in(call, content, tick);
 		copy.dst = (uintptr_t)waiting.page;
 		CHECK(!ioctl(fd, UFFDIO_COPY, &copy) && !pthread_join(thread, NULL));
-		/* What was only to be told had been found out before the board went. */
+		/* What only had to be reported had been found out before the board went. */
 		if (call == CALL_READ)
 			CHECK(waiting.result == sizeof(struct litepulse_event));
 		else if (reads)
@@ -377,6 +377,6 @@ static void page(void)
 const struct guest_case abi_cases[] = {
 	{ "abi", abi, "who may do what, sizes of arguments, levels, room, many files" },
 	{ "memory", memory, "what files take of the machine's memory has an end, and comes back" },
-	{ "page", page, "a call waits for its program's memory: nobody else does" },
+	{ "page", page, "a call waits for its program's memory: no other call does" },
 	{ }
 };

@@ -64,7 +64,7 @@ static void lost(void)
 }
 
 /*
- * While somebody sets the clock back and forth by years, MONOTONIC is between two readings of it,
+ * While a program sets the clock back and forth by years, MONOTONIC is between two readings of it,
  * and REALTIME is one of the two times.
  */
 static void clock_is_set(void)
@@ -256,7 +256,7 @@ static void wants_more(int with_ring, int beside)
 		write_parameter("edge", "1");
 		before += with_ring;
 		CHECK(got(fd, taken) == (with_ring ? before : 1));
-		/* What it wants still, and wanted already, is not among what is new. */
+		/* Kinds that the file had subscribed to before are not among the new ones. */
 		subscribe(fd, edges_of(1, 0, 0, with_ring));
 		write_parameter("hold", "1");
 		write_parameter("edge", "1");
@@ -345,9 +345,9 @@ static void flood(void)
 }
 
 const struct guest_case event_cases[] = {
-	{ "lost", lost, "the board loses so much that it stops counting: each gap is told once" },
+	{ "lost", lost, "the board loses so much that it stops counting: each gap is reported once" },
 	{ "clock", clock_is_set, "the host's clock is set while it is read beside the board's" },
-	{ "wild", wild, "the board tells wrong ticks for a while; afterwards it is heard again" },
+	{ "wild", wild, "the board reports wrong ticks for a while; then events arrive again" },
 	{ "doubt", doubt, "what is dropped as a tick went back is reported: how much, and when" },
 	{ "newcomer", newcomer, "who wants more gets nothing of before, and loses nothing" },
 	{ "flood", flood, "as many edges as the board holds, for all files that may subscribe" },

@@ -41,14 +41,14 @@ static void de(void)
 	CHECK(known("echo") == 16);
 	CHECK(!driver_enable(fd, 1000, 65535, 0, 0) && de_is(1000, 65535, 16));
 	CHECK(!driver_enable(fd, 1001, 65534, echo, 1023) && de_is(1001, 65534, 1023));
-	/* Nothing of what is refused is done. */
+	/* A refused call changes nothing. */
 	CHECK(driver_enable(fd, 1, 65536, echo, 1) == -EINVAL);
 	CHECK(driver_enable(fd, 1, 1, echo, 1024) == -EINVAL);
 	CHECK(driver_enable(fd, 1, 1, 0, 1) == -EINVAL);
 	CHECK(driver_enable(fd, 1, 1, echo << 1, 0) == -EINVAL);
 	CHECK(driver_enable(fd, 1, 1, echo, ~0u) == -EINVAL);
 	CHECK(de_is(1001, 65534, 1023));
-	/* Without the flag it stays, and a tail of 0 can be asked for. */
+	/* Without the flag it stays, and a tail of 0 can be set. */
 	CHECK(!driver_enable(fd, 7, 8, 0, 0) && known("lead") == 7 && known("echo") == 1023);
 	CHECK(!driver_enable(fd, 7, 8, echo, 0) && known("lag") == 8 && known("echo") == 0);
 	CHECK(!driver_enable(fd, 7, 8, echo, 300) && known("echo") == 300);
@@ -64,14 +64,16 @@ static void de(void)
 	CHECK(is_train_known(pulse));
 	stop_train(fd);
 	CHECK(!is_train_known(pulse));
-	/* Nor is one of which it is not known whether the board has taken it: not the old one. */
+	/*
+	 * A train that the board may or may not have taken is unknown; nor is the old one reported.
+	 */
 	write_parameter("hold", "1");
 	CHECK(fails(try_train(fd, endless), EIO));
 	CHECK(!is_train_known(pulse));
 	write_parameter("hold", "0");
 	stop_train(fd);
 
-	/* While a train runs, nobody can change the lead. All else can change. */
+	/* While a train runs, the lead cannot be changed. All else can. */
 	start_train(fd, endless);
 	for (int hidden = 0; hidden < 2; hidden++) {
 		write_parameter("hide_train", hidden ? "1" : "0");
@@ -88,7 +90,7 @@ static void de(void)
 	CHECK(de_is(0, 0, 301));
 	CHECK(!driver_enable(fd, 5, 6, 0, 0));
 
-	/* What is refused of somebody else is no answer to the train. */
+	/* A refusal of another file's command is no answer to the train. */
 	write_parameter("refuse_others", "1");
 	start_train(fd, endless);
 	stop_train(fd);
@@ -105,7 +107,7 @@ static void de(void)
 	CHECK(de_is(5, 6, 301));
 	CHECK(!rs485(tty, on));
 	close(tty);
-	/* The next driver begins anew. */
+	/* The next driver begins from the start. */
 	unbind();
 	CHECK(known("echo") == 16);
 	bind_again();
@@ -170,7 +172,7 @@ static void check_profiles(int pulse, unsigned int used)
 	close(fd);
 }
 
-/* What the program that has the claim does with what was kept, and with its own output. */
+/* The holder of the claim changes kept output, and its own. */
 static void change_kept(int pulse)
 {
 	const struct litepulse_responder edge = PULSE_ANSWER(
@@ -283,8 +285,8 @@ static int is_filtered(unsigned int channels, unsigned int length)
 }
 
 /*
- * What others may do with the filter while a responder is triggered by @channel, behind a filter of
- * @length; 0: none.
+ * Changes of the filter by other files while a responder is triggered by @channel, behind a filter
+ * of @length; 0: none.
  */
 static void check_filters(int pulse, unsigned int channel, unsigned int length)
 {
@@ -393,7 +395,7 @@ static void rest(void)
 	/* Nothing was started. */
 	close(low_keeper(pulse));
 	CHECK(known("rest") == 0 && !output_of_clock(ptp));
-	/* What goes on ends by itself: whoever comes next, or, a while later, nobody. */
+	/* The clock's output ends by itself: after the next claim, or a while later without one. */
 	for (int next = 0; next < 3; next++) {
 		fd = low_keeper(pulse);
 		CHECK(!set_profile(fd, 1, 9600, LITEPULSE_PROFILE_INVERT));
@@ -426,7 +428,7 @@ const struct guest_case output_cases[] = {
 	{ "keep", keep, "what a claim kept goes on, though the one before could not be stopped" },
 	{ "profiles", profiles, "line profiles that kept output uses stay as they are (keeps=1)" },
 	{ "filters", filters, "so does the filter of what triggers a responder (keeps=1)" },
-	{ "perout", perout, "begins anew if what became of a change of its train is not known" },
+	{ "perout", perout, "restarts if the outcome of a change of its train is not known" },
 	{ "rest", rest, "the line rests at 0 only for a claim, or what it kept (keeps=1)" },
 	{ }
 };

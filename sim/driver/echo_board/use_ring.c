@@ -268,8 +268,8 @@ static void runs(void)
 	receive_and_take(3);
 	all_taken();
 	/*
-	 * A program that has taken a part of a run, and one that wrote into it, get what they asked
-	 * for and harm nobody.
+	 * A program that has taken a part of a run, and one that wrote into it, get the
+	 * consequences; no other program is affected.
 	 */
 	receive_row(40, 200);
 	packed.events[tail % PLACES].data = ~0u;
@@ -308,7 +308,7 @@ static void runs(void)
 }
 
 const struct guest_case ring_cases[] = {
-	{ "ring", plain, "fills, loses, tells it, outlives its file; without its board it ends" },
+	{ "ring", plain, "fills, loses events and reports it, outlives its file; ends with its board" },
 	{ "no-ring", no_ring, "cannot be had where the cache has aliases" },
 	{ "runs", runs, "rows of bytes: cut at a gap, a loss, another reader or the ring's end" },
 	{ }

@@ -96,7 +96,7 @@ void reset(int pulse)
 	CHECK(event.flags == LITEPULSE_FLAG_NS && event.uncertainty);
 	CHECK((long long)event.ns + event.uncertainty >= before);
 	CHECK((long long)event.ns <= after + event.uncertainty);
-	/* What the board got just after the reset, before anybody knew of it, does not start. */
+	/* Launches that the board got after the reset, before it was noticed, do not start. */
 	CHECK(known("launches") == 0);
 	CHECK(is_stale(fd));
 	close(fd);
@@ -140,7 +140,7 @@ static void watchdog(void)
 	event = NEXT(pulse, RESTARTED);
 	CHECK(event.flags == by_watchdog && event.count == 1);
 	made_since(pulse, before, event);
-	/* Nothing of what comes while the board takes no settings is thrown away. */
+	/* No event is dropped while the board takes no settings. */
 	write_parameter("edge", "1");
 	event = NEXT(pulse, EDGE);
 	write_parameter("unreachable", "0");
@@ -161,7 +161,7 @@ static void watchdog(void)
 	stats = stats_of(pulse);
 	CHECK(stats.restarts == 1 && stats.lost_events == 0xffff0000ull + 5);
 	close(fd);
-	/* A reset is one all the same, and afterwards another silence is. */
+	/* A reset still counts as a reset, and so does another silence afterwards. */
 	sleep(1);
 	write_parameter("reset", "0");
 	told = NEXT(phc, RESTARTED);
@@ -327,7 +327,7 @@ static void behind(void)
 	struct timespec time;
 	char byte;
 
-	/* So much greater than those since the reset. */
+	/* This much greater than those since the reset. */
 	sleep(30);
 	write_parameter("reset_behind_time", "1");
 	CHECK(!tcflush(tty, TCIFLUSH));
@@ -392,7 +392,7 @@ static void settings(void)
 	write_parameter("fail_echo", "0");
 	sleep(2);
 	CHECK(de_is(7, 8, 300));
-	/* What was set last acts, also after a suspend, whoever set it. */
+	/* The latest setting acts, also after a suspend, whichever file made it. */
 	CHECK(!rs485(tty, on) && !tcdrain(tty) && !driver_enable(fd, 7, 8, 0, 0));
 	suspend_machine();
 	sleep(2);
@@ -550,7 +550,7 @@ const struct guest_case session_cases[] = {
 	{ "again", again, "what starts after a reset goes on, though settings come later" },
 	{ "behind", behind, "a tick that was read just before a reset, and is used after it" },
 	{ "settings", settings, "settings that did not arrive do when it can be reached again" },
-	{ "nap", nap, "nobody asks for anything while the machine is suspended" },
-	{ "killed", killed, "who waits for its turn at a slow board can be killed (sleeps=1)" },
+	{ "nap", nap, "no request is made while the machine is suspended" },
+	{ "killed", killed, "a program that waits for a slow board can be killed (sleeps=1)" },
 	{ }
 };

@@ -213,7 +213,7 @@ static void refused(void)
 	CHECK(rs485(tty, on | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
 	CHECK(rs485(tty, on | SER_RS485_RTS_ON_SEND | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
 	CHECK(fails(ioctl(tty, TIOCSRS485, NULL), EFAULT));
-	/* Longer than the core can count. Nobody asks for delays that are switched off. */
+	/* Longer than the core can count. Delays that are switched off do not count. */
 	CHECK(fails(ioctl(tty, TIOCSRS485, &before), EINVAL));
 	CHECK(fails(ioctl(tty, TIOCSRS485, &after), EINVAL));
 	CHECK(!ioctl(tty, TIOCSRS485, &(struct serial_rs485){ .delay_rts_after_send = 1 }));

@@ -438,7 +438,7 @@ static pid_t push_bytes(int *count)
 }
 
 /*
- * A port that is the terminal of somebody's session cannot be attached, although he has closed it:
+ * A port that is the terminal of a session cannot be attached, although the session has closed it:
  * he could hang it up.
  */
 static void refuse_a_terminal(void)
@@ -469,7 +469,7 @@ static void forge(void)
 	int early = open_idle(), fd, status;
 	pid_t child;
 
-	/* Who had the port open before could take it away afterwards. */
+	/* A program that had the port open before could take it away afterwards. */
 	CHECK(count != MAP_FAILED);
 	CHECK(attach_port(port) == -1 && errno == EBUSY);
 	CHECK(!close(early));
@@ -558,7 +558,7 @@ static int kept_runs(void)
 }
 
 /*
- * What of the train is found after the port was given up, `kindly`: the driver could do what it
+ * Whether the train runs after the port was released; `kindly`: after the driver could do what it
  * does at the end.
  */
 static void keep_once(int kept, int kindly)
@@ -582,7 +582,7 @@ static void keep_once(int kept, int kindly)
 	CHECK(kept_runs() == kept);
 	pulse = open_pulse();
 	after = info_of(pulse);
-	/* What was stopped in time leaves nothing to be done, and the board keeps its name. */
+	/* If the train was stopped in time nothing is left to do, and the board keeps its name. */
 	CHECK((before.session == after.session) == (kept || kindly));
 	if (kept) {
 		follow(pulse, 20);
@@ -669,8 +669,8 @@ static void storm(char **words)
 }
 
 /*
- * Works with a driver whose port can be told to take nothing that is to be answered with a time,
- * and with somebody at the second line who, when he gets a byte, sends one to the first.
+ * Needs a driver with the parameter `stalled`: its port then takes no request whose answer has a
+ * time. Needs a program at the second line that answers each byte with one to the first line.
  */
 static void stall(void)
 {
@@ -691,7 +691,7 @@ static void stall(void)
 		CHECK(seconds() - begun > 1);
 		_exit(0);
 	}
-	/* Its stack has been freed then. The board is lost, and not asked for half a second. */
+	/* Its stack has been freed then. The board is lost, and not polled for half a second. */
 	wait_for(child);
 	CHECK(write(helper, "!", 1) == 1);
 	usleep(300000);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the driver says of the board's clock and ours, again and again, for somebody who knows
+ * What the driver says of the board's clock and ours, again and again, for a test that knows
  * better: `time TICK RAW_BEFORE RAW_AFTER UNCERTAINTY` for readings of LITEPULSE_IOC_TIME, and
  * `event TICK NS UNCERTAINTY` for pulses of a train; CLOCK_MONOTONIC_RAW and CLOCK_MONOTONIC, which
- * go alike here, as nobody adjusts them.
+ * go alike here, as nothing adjusts them.
  */
 #include "board.h"
 #include "cases.h"

@@ -32,7 +32,7 @@ static void arm(int place)
 static int has_failed(void)
 {
 	char text[20] = "";
-	/* That may be what fails. */
+	/* This read may be the call that fails. */
 	ssize_t length = pread(nth, text, sizeof(text) - 1, 0);
 
 	arm(0);

@@ -466,9 +466,9 @@ static void pull_round(const char *port, uint32_t seed)
 }
 
 /*
- * What was kept of launches comes within 10,000,000 ticks (call_write()), and takes less than
- * 100,000. Our byte, sent in the middle of such a frame, would not be heard. A simulated board may
- * get on by a few ticks for each request only.
+ * Kept launches begin within 10,000,000 ticks (call_write()), and take less than 100,000. Our byte,
+ * sent in the middle of such a frame, would not be heard. A simulated board may get on by a few
+ * ticks for each request only.
  */
 static void wait_until_quiet(int pulse)
 {
@@ -504,7 +504,7 @@ static void still_works(const char *port)
 	wait_until_quiet(pulse);
 	/*
 	 * Something kept may hold the line. The byte that waits for its end follows at once, so that
-	 * nobody can tell it from that.
+	 * the two cannot be distinguished.
 	 */
 	send_byte(tty, byte);
 	drop_received(tty);

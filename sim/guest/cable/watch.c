@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Watches the driver by its tracepoints and its file in debugfs. Lines begin with who says it:
+ * Watches the driver by its tracepoints and its file in debugfs. Lines begin with their source:
  * `chardev`, `asked`, `trace`, `state`, `sysfs`.
  */
 #include <pthread.h>
@@ -166,7 +166,7 @@ static void watch_toggle(void)
 
 	ring_open(&ring, pulse, 4096, 0);
 	fd = claim_device(pulse, 0, O_CLOEXEC);
-	/* Else the claim's file gets the events, too, and none is plain. */
+	/* Otherwise the claim's file gets the events, too, and none is plain. */
 	subscribe_to(fd, 0);
 	subscribe_to(pulse, KIND(TX));
 	CHECK(!pthread_create(&thread, NULL, toggle, NULL));
@@ -329,7 +329,7 @@ static void watch_cable(void)
 		CHECK(launch(fd, now(pulse) + LEAD_CYCLES, i, 1) > 0);
 	/* The board has no profile 2. */
 	CHECK(launch(fd, now(pulse) + LEAD_CYCLES, LAUNCHED, 2) > 0);
-	/* The board goes on while it is asked. */
+	/* The board goes on while it is read. */
 	for (__u64 end = now(pulse) + 2 * LEAD_CYCLES; now(pulse) < end;)
 		usleep(1000);
 	usleep(200000);

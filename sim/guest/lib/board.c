@@ -181,6 +181,6 @@ int attach(const char *port)
 
 void detach(int fd, const char *port)
 {
-	CHECK(!close(fd)); /* the last to hold it: whoever is forked meanwhile closes it */
+	CHECK(!close(fd)); /* the last to hold it: a program forked meanwhile closes it */
 	CHECK(!wait_gone(port, 20));
 }

@@ -11,7 +11,7 @@ struct guest_case {
 	const char *what;
 	void (*with)(char **words);	/* in place of run: gets what follows, then NULL */
 	int words, more;		/* that must follow the name, and that may, too */
-	long of;			/* what tells cases with the same function apart */
+	long of;			/* what distinguishes cases with the same function */
 };
 
 /* The same one in all sources of a program. */

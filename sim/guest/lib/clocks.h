@@ -19,7 +19,7 @@ static inline long long ns_of(clockid_t clock)
 	return t.tv_sec * NS + t.tv_nsec;
 }
 
-/* What only bounds how long something may take. */
+/* For limits of time only. */
 static inline double seconds(void)
 {
 	return ns_of(CLOCK_MONOTONIC) * 1e-9;

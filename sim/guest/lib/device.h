@@ -135,7 +135,7 @@ static inline struct litepulse_event next_event(int fd, int kind, const char *fi
 #define NEXT(fd, name) \
 	next_event(fd, LITEPULSE_KIND_##name, __FILE__, __LINE__, "the next event is " #name)
 
-/* Launches them all: each happens once, at its tick, and is told once. */
+/* Launches them all: each happens once, at its tick, and is reported once. */
 static inline void launch_and_take(int claim, const struct litepulse_launch *list, int count)
 {
 	launch_all(claim, list, count);

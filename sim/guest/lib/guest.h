@@ -37,7 +37,7 @@ static inline const char *name_of(int error)
 	}
 }
 
-/* Tells how a call ended: `result LABEL VALUE ERRNO`. */
+/* Prints how a call ended: `result LABEL VALUE ERRNO`. */
 static inline long tell(const char *label, long value)
 {
 	printf("result %s %ld %s\n", label, value, name_of(value < 0 ? errno : 0));
@@ -92,7 +92,7 @@ static inline void tell_event(const struct litepulse_event *e)
 	       (unsigned long long)e->count, (unsigned long long)e->ns);
 }
 
-/* Reads once and tells all; returns the number of records, or -1. */
+/* Reads once and prints all; returns the number of records, or -1. */
 static inline int read_events(int fd)
 {
 	static struct litepulse_event events[256];
@@ -162,7 +162,7 @@ static inline void read_all(int fd, int ms)
 		;
 }
 
-/* Tells the simulator's stimulus that it may go on: it waits for this line. */
+/* Lets the simulator's stimulus go on: it waits for this line. */
 static inline void ready(const char *what)
 {
 	printf("ready %s\n", what);

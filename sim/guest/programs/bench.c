@@ -10,7 +10,7 @@
 #include "ring.h"
 #include "tally.h"
 
-/* Asks for what is to come, and gives up after so long: when the measurement began. */
+/* Requests the events to come, and gives up after this long: when the measurement began. */
 static struct moment begin(long ms)
 {
 	tell_interrupts();

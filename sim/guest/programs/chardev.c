@@ -39,7 +39,7 @@ static void tell_ns(const char *when, clockid_t clock)
 	printf("%s %lld\n", when, ns_of(clock));
 }
 
-/* Edges in several clocks; a second file that asked for nothing gets nothing. */
+/* Edges in several clocks; a second file that subscribed to nothing gets nothing. */
 static void case_edges(void)
 {
 	int fd = open_device(0), other = open_device(O_NONBLOCK);
@@ -102,7 +102,7 @@ static void case_bad_input(void)
 	tell("direction", ioctl(fd, _IOW(LITEPULSE_IOC_MAGIC, 0, struct litepulse_info), &info));
 	tell("write", write(fd, byte, 32));
 	tell("train-unclaimed", ioctl(fd, LITEPULSE_IOC_FLUSH));
-	/* Of other lengths: a program of another time. */
+	/* Structures of other lengths: of an older or newer program. */
 	tell("longer-zero", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 64), &longer));
 	longer.bytes[63] = 1;
 	tell("longer-set", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 64), &longer));
@@ -131,14 +131,17 @@ static void case_filter(void)
 	read_all(one, 30);
 	printf("two\n");
 	read_all(two, 1);
-	/* What is refused changes nothing, not the FIFO either, and so not what a watermark may be. */
+	/* A refused call changes nothing, also not the FIFO, and so not the largest watermark. */
 	want = (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .filtered = 1, .filter = 6, .fifo = 16 };
 	tell("half", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
 	want = (struct litepulse_subscribe) { .kinds = EDGES, .rise = 2, .watermark = 1024 };
 	tell("as-before", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
 }
 
-/* The file holds 16 records; what comes while nobody reads is counted, in the middle and at the tail. */
+/*
+ * The file holds 16 records; those that come while nothing reads are counted, in the middle and at
+ * the tail.
+ */
 static void case_slow(void)
 {
 	int fd = open_device(0), fast = open_device(0);
@@ -251,7 +254,7 @@ static void case_pieces(void)
 	tell_stats(fd);
 }
 
-/* The board and this file lose, both: each loss is told for itself. */
+/* The board and this file both lose records: each loss is reported by itself. */
 static void case_both_lose(void)
 {
 	int fd = open_device(0);
@@ -282,7 +285,10 @@ static void case_full_restart(void)
 	tell_stats(fd);
 }
 
-/* More come at once than are read: what is left waits no longer than it may. Who waits already does so by the newest wishes. */
+/*
+ * More come at once than are read: the rest waits no longer than allowed. A program that already
+ * waits does so by the newest settings.
+ */
 static void case_left_behind(void)
 {
 	struct litepulse_subscribe want = { .kinds = EDGES, .rise = 1, .fall = 1, .watermark = 8, .timeout_us = 5000 };
@@ -330,7 +336,7 @@ static void case_clock_changes(void)
 	struct litepulse_subscribe mono = none, other = none;
 	int one = open_device(O_NONBLOCK), two = open_device(O_NONBLOCK);
 
-	/* Who wants other edges only makes a change of what is wanted take longer. */
+	/* A subscription to other edges only makes a change of the subscriptions take longer. */
 	other.rise = other.fall = 2;
 	other.fifo = 16;
 	for (int i = 0; i < 60; i++)
@@ -517,7 +523,7 @@ static void case_unaligned(void)
 
 /* --- the claim --- */
 
-/* What is named besides is so instead. */
+/* Members that are named besides replace these. */
 #define FRAME(tick_, tag_, byte, ...) \
 	((struct litepulse_launch){ .tick = (tick_), .tag = (tag_), .data = (byte), .profile = 1, \
 				    .kind = LITEPULSE_LAUNCH_FRAME, __VA_ARGS__ })
@@ -827,7 +833,7 @@ static void case_kill(void)
 		waitpid(child, NULL, 0);
 		tell_running(fd, "after");
 		sleep_ms(10);
-		claim = claim_device(fd, 0, 0);		/* somebody else may have it now */
+		claim = claim_device(fd, 0, 0);		/* another file may have it now */
 		tell_running(fd, "claimed");
 		tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
 		tell_running(fd, "stopped");
@@ -882,7 +888,7 @@ static void case_close(void)
 	}
 }
 
-/* What it leaves goes on under line profile 1, for programs that come later. */
+/* Its output goes on with line profile 1, for later programs. */
 static void case_keep_responder(void)
 {
 	struct litepulse_responder responder = RISE_ANSWER(.kind = LITEPULSE_LAUNCH_FRAME, .width = 0,
@@ -919,7 +925,7 @@ static void case_responder(void)
 	read_all(claim, 30);
 }
 
-/* By bytes and breaks; the receiver is on for that, though nobody reads bytes. */
+/* By bytes and breaks; the receiver is on for that, although no program reads bytes. */
 static void case_answer_bytes(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
@@ -937,7 +943,7 @@ static void case_answer_bytes(void)
 	read_all(claim, 30);
 }
 
-/* What it cannot answer, and what it is told not to. */
+/* Triggers that it cannot answer, and those that it is set not to answer. */
 static void case_missed(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
@@ -1098,7 +1104,7 @@ static void case_suspend(void)
 	read_all(fd, 30);
 }
 
-/* A claim that launched nothing goes on; one whose launches wait gets no outcomes, and is told. */
+/* A claim that launched nothing goes on; one whose launches wait gets RESTARTED, and no outcomes. */
 static void case_suspend_launches(void)
 {
 	struct litepulse_launch launches[3] = { 0 };
@@ -1152,7 +1158,7 @@ static void case_module(void)
 	read_all(fd, 30);
 }
 
-/* Who comes later gets nothing older, though it still waits in the board for one who is in no hurry. */
+/* A later subscriber gets nothing older, although it still waits in the board for a slower one. */
 static void case_from_now_on(void)
 {
 	int slow = open_device(0), fresh, tty;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* lin0 on the SoC: `lin STEP...`, one step after the other. Tells what it saw, a line each. */
+/* lin0 on the SoC: `lin STEP...`, one step after the other. Prints what it saw, a line each. */
 #include <linux/can/bcm.h>
 
 #include "guest.h"

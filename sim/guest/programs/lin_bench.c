@@ -65,7 +65,7 @@ static void case_chardev(char **argv)
 				.profile = 1,
 				.data = bytes[i],
 			};
-		/* Too late is told by an error, or by the board. */
+		/* An error reports that it was too late, or the board does. */
 		if (write(claim, launches, size * sizeof(launches[0])) < 0)
 			printf("late\n");
 	}
@@ -89,7 +89,7 @@ static void case_sllin(char **argv)
 		die("sllin");
 	if (lin_set_up(1) || (can = lin_open(CLOCK_TAI)) < 0)
 		die("sllin0");
-	/* What it sets when it comes up is not this. */
+	/* The device sets another rate when it comes up. */
 	if (strstr(argv[0], "LXU"))
 		set_peer_baud(BAUD);
 	if (lin_send(can, frame, 0))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * pieces HOW COUNT: reads so many bytes at 9600 baud as an ordinary user of the group dialout, as a Modbus library does
+ * pieces HOW COUNT: reads COUNT bytes at 9600 baud as an ordinary user of the group dialout, as a
+ * Modbus library does
  *
- * HOW: `default`, `low_latency` as by setserial(8), or `each`: rx_trig_bytes is 1. Tells when each read() came back and how much it had:
- * `piece SIZE TICK`.
+ * HOW: `default`, `low_latency` as by setserial(8), or `each`: rx_trig_bytes is 1. Prints when each
+ * read() returned and how much it had: `piece SIZE TICK`.
  */
 #include <grp.h>
 #include <linux/serial.h>

@@ -30,7 +30,7 @@ static int open_events(void)
 			 1u << LITEPULSE_KIND_REFUSED,
 		.sources = 1u << LITEPULSE_SRC_TRAIN | 1u << LITEPULSE_SRC_TRAIN_CHANGE,
 		.rise = 8, .fall = 8, .clock = LITEPULSE_CLOCK_PHC, .fifo = 4096,
-		/* Read at the end: it shall not cost an interrupt for each. */
+		/* Read at the end: this must not cost an interrupt for each. */
 		.watermark = 64, .timeout_us = 5000,
 	});
 	return fd;
@@ -322,7 +322,7 @@ static void case_refused(void)
 	tell("claim_after", ioctl(fd, LITEPULSE_IOC_CLAIM, &claim));
 }
 
-/* Output goes on after the clock's file is closed, as PTP has it; whoever comes next may end it. */
+/* Output goes on after the clock's file is closed, as PTP has it; any later program may end it. */
 static void case_close(void)
 {
 	int clock = open_clock(), fd = open_events();

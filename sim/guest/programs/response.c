@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What answers an edge of input 0, or a byte, with one at tx (lab/experiments/p5_response.py).
+ * Answers an edge of input 0, or a byte, with one at tx (lab/experiments/p5_response.py).
  *
  * COUNT: stimuli. LOAD: see load.h. Says `ready go` when all is set, and ends when it has seen all,
  * or MS later; where the program itself does not answer, it just waits. The answer is a pulse: of
@@ -58,7 +58,10 @@ static bool launch(int claim, uint64_t tick, uint16_t tag)
 	return false;
 }
 
-/* Waits for the outcomes of so many launches, and gives the tags of those that the core refused; returns how many. */
+/*
+ * Waits for the outcomes of @launched launches, and gives the tags of those that the core refused;
+ * returns how many.
+ */
 static int refused(int claim, int launched, uint16_t tags[MOST])
 {
 	static struct litepulse_event events[256];

@@ -12,7 +12,7 @@
 static struct litepulse_ring_event taken[512];
 static unsigned int count;
 
-/* At most so many of those that are in it. */
+/* At most this many of those that are in it. */
 static void take(struct ring *ring, unsigned int most)
 {
 	while (most-- && count < ARRAY_SIZE(taken) && ring_take(ring, &taken[count]))
@@ -88,7 +88,9 @@ static void case_refused(void)
 	printf("ring %u %llu\n", ring.offset, (unsigned long long)ring.length);
 }
 
-/* Three times round, of two inputs what was asked for; in the end with another reader of the same. */
+/*
+ * Three times round, the requested edges of two inputs; in the end with another reader of the same.
+ */
 static void case_edges(void)
 {
 	int fd = open_device(0), other;
@@ -221,7 +223,7 @@ static void case_wrong_tail(void)
 		uint32_t tail = ring.state->tail;
 
 		ring_free(&ring, ring.state->head + wrong[i].ahead);
-		/* What it says of itself is the program's to ruin, too. */
+		/* A program can also ruin the ring's description of itself. */
 		ring.state->head += 5;
 		memset(ring.events, 0xff, 64 * sizeof(ring.events[0]));
 		ready(wrong[i].name);

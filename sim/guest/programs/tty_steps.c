@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * tty_steps DEVICE STEP...: opens a tty and does what it is told, in order, one line of output per
+ * tty_steps DEVICE STEP...: opens a tty and carries out the steps in order, one line of output per
  * step: its name and its numbers, or `-ERRNO` of the call that failed. Then the next step is done
  * all the same. Bauds and waits are given as for a board at 50 MHz: on a slower one they are as many
- * ticks. Bauds are told as they are.
+ * ticks. Bauds are printed as they are.
  */
 #include "guest.h"
 #include "ports.h"
@@ -24,7 +24,7 @@ static long long number(const char *value, int n)
 	return value ? strtoll(value, NULL, 0) : 0;
 }
 
-/* Tells of the error, if it is one. */
+/* Prints the error, if it is one. */
 static int failed(int result)
 {
 	if (result >= 0)
@@ -199,7 +199,7 @@ static void do_flush(const char *value)
 
 /* --- receiving -------------------------------------------------------------------------------------------------------- */
 
-/* Up to `wanted` bytes, or what came before nothing came for `ms`; -1 for an error that was told. */
+/* Up to `wanted` bytes, or those received until a gap of `ms`; -1 for an error that was printed. */
 static ssize_t take(unsigned char *bytes, size_t wanted, int ms)
 {
 	struct pollfd ready = { .fd = tty, .events = POLLIN };
@@ -282,7 +282,7 @@ static void do_claim(const char *value)
 	if (failed(ioctl(device, LITEPULSE_IOC_CLAIM, &wish)))
 		return;
 	claim = wish.fd;
-	/* Else it would be told of each pulse of a train. */
+	/* Else it would get an event for each pulse of a train. */
 	listen_to(0);
 }
 

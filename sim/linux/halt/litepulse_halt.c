@@ -2,8 +2,8 @@
 /*
  * Halts the machine: while it lasts the only CPU runs one loop with interrupts disabled, so no driver and no program does anything.
  *
- *	echo 300 >/sys/module/litepulse_halt/parameters/ms	for so long, now
- *	echo bye >/sys/module/litepulse_halt/parameters/panic	for ever: the kernel panics, with these words
+ *	echo 300 >/sys/module/litepulse_halt/parameters/ms	for 300 ms, now
+ *	echo bye >/sys/module/litepulse_halt/parameters/panic	forever: a panic, with these words
  */
 #include <linux/delay.h>
 #include <linux/irqflags.h>

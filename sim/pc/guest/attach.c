@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * attach TTY [NUMBER]: gives a serial port to a line discipline (the driver's) and holds it until it is told to end or the port is gone.
- * It waits for a port that was just plugged in (open_port.h). Says `attached TTY`, `gone TTY`; or `attach TTY ERRNO`.
+ * attach TTY [NUMBER]: sets a line discipline (the driver's) on a serial port and holds the port
+ * until a signal ends it or the port is gone. It waits for a port that was just plugged in
+ * (open_port.h). Prints `attached TTY`, `gone TTY`; or `attach TTY ERRNO`.
  */
 #include "device.h"
 #include "ports.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What a board on a cable carries, and what it costs the PC: one case for each kind of figure of
- * sim/pc/cable_bench.py. Each but the first tells `took`: ns that passed, ns of these the CPU was
+ * sim/pc/cable_bench.py. Each but the first prints `took`: ns that passed, ns of these the CPU was
  * not idle, ns that the driver's thread ran, requests of the driver that were answered, and those
  * that had to be repeated, ns that the board got ahead of the clock here, its own ns.
  */
@@ -194,7 +194,9 @@ static void case_events(char **words)
 	end = train.start + train.count * train.period;
 	begin = t.monotonic + (long long)(START_S * NS);
 	start_train(claim, train);
-	/* Who has the claim gets the outcome of each frame, too: that would be more events. */
+	/*
+	 * The holder of the claim gets the outcome of each frame, too: that would be more events.
+	 */
 	close(claim);
 	if (now(fd) >= train.start)
 		die("claim given up too late");
@@ -236,7 +238,8 @@ static void case_events(char **words)
 }
 
 /*
- * What came of a launch, and when poll() told. Return: false if nobody tells, as records were lost: `losses` counts how often.
+ * The outcome of a launch, and when poll() reported it. Return: false if the outcome is unknown, as
+ * records were lost: `losses` counts how often.
  */
 static bool outcome(int fd, uint16_t tag, struct litepulse_event *event, long long *woken, long long *losses)
 {
@@ -282,7 +285,10 @@ static void case_wake(char **words)
 		struct litepulse_launch launch = { .kind = LITEPULSE_LAUNCH_PULSE, .width = 1, .tag = tag };
 		long long woken, at;
 
-		/* So far ahead that the driver asks as seldom as it ever does by then, and anywhere between two of its polls. */
+		/*
+		 * So far ahead that the driver polls at its longest interval by then, anywhere
+		 * between two polls.
+		 */
 		launch.tick = now(fd) + (uint64_t)(hz * (0.060 + 0.020 * rand() / RAND_MAX));
 		if (try_launch(claim, launch)) {
 			if (errno != ETIME)
@@ -297,7 +303,7 @@ static void case_wake(char **words)
 		t = time_of(fd);
 		at = t.monotonic - (long long)((t.tick - event.tick) * 1e9 / hz);
 		printf("wake %lld %u\n", woken - at, t.uncertainty);
-		/* Who reads along may do something at the first. */
+		/* The program that reads this may act at the first line. */
 		fflush(stdout);
 		got++;
 	}

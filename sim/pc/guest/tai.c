@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* tai SECONDS: tells the kernel by how many seconds TAI is ahead of UTC, as an NTP or PTP daemon does. */
+/* tai SECONDS: sets the kernel's offset of TAI from UTC, as an NTP or PTP daemon does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/timex.h>

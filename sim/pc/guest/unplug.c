@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What programs are told whose board is pulled out. */
+/* What programs read and get as errors when their board is unplugged. */
 #include "cases.h"
 #include "guest.h"
 

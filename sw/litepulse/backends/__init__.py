@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From what the user asked for to an identified board: the kernel driver, UARTBone, a litex_server, the simulated SoC.
+"""From the user's options to an identified board: the kernel driver, UARTBone, a litex_server, the
+simulated SoC.
 
 There is no fallback from one to another: without a board this fails, nothing is simulated unasked.
 """
@@ -44,9 +45,10 @@ def connect(
     csr: str | Path | None = None,
     core: str | None = None,
 ) -> Backend:
-    """The board that was asked for. `own`: this program reads the streams.
+    """The requested board. `own`: this program reads the streams.
 
-    `port_baud` is the bridge's bit rate, `bridge_baud` the one it shall be raised to. `csr`, `core`: see places.py.
+    `port_baud` is the bridge's bit rate, `bridge_baud` the one to raise it to. `csr`, `core`: see
+    places.py.
     """
     if sim and port:
         raise BadInput("sim and port exclude each other")

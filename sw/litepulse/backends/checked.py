@@ -12,7 +12,8 @@ from litepulse import regs
 
 LONGEST = regs.BRIDGE_FRAME_MAX  # bytes of commands in a frame
 PACKS = 2  # the version of the frames from which on answers can be packed
-_PERIOD, _GROUP = 16, 8  # bytes: what repeats is the byte so far before it; a mask is for so many
+# bytes: a repeated byte is that of one period before; a mask is for a group
+_PERIOD, _GROUP = 16, 8
 _TRAILER = 3  # bytes: number, checksum
 _PLAIN, _PACKED = 0xFFFF, 0xFFFE  # what the checksum of an answer begins with
 _PLACES = tuple(tuple(bit for bit in range(_GROUP) if mask >> bit & 1) for mask in range(256))

@@ -113,7 +113,8 @@ class Wanted:
 class Batch:
     """Records in the order of each stream. All that happened before `tick` and was wanted is in this batch or an earlier one.
 
-    now: the board's tick at this look, perhaps much later; edges: all there is, where columns were asked for and there is nothing else
+    now: the board's tick at this look, perhaps much later; edges: all there is, where columns were
+    requested and there is nothing else
     """
 
     tick: int
@@ -139,7 +140,7 @@ class Losses:
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """A train as it was asked for. launch and profile: None if they are not known."""
+    """A train as it was requested. launch and profile: None if they are not known."""
 
     period: Period
     count: int
@@ -175,7 +176,7 @@ class ClockReading:
 
     @property
     def uncertainty(self) -> int:
-        """The tick was taken within so many ns of the middle."""
+        """The tick was taken within this many ns of the middle."""
         return (self.raw_after - self.raw_before + 1) // 2
 
 
@@ -193,7 +194,7 @@ class Recorder(Protocol):
         ...
 
     def wait(self, seconds: float) -> None:
-        """Until there may be something to read, at most so long."""
+        """Until there may be something to read, `seconds` at most."""
         ...
 
     def losses(self) -> Losses:
@@ -280,7 +281,7 @@ class LaunchQueue(Protocol):
         ...
 
     def seconds(self, count: int) -> Fraction:
-        """How long so many launches take to the board."""
+        """How long `count` launches take to the board."""
         ...
 
     def flush(self) -> None:
@@ -366,7 +367,8 @@ class Backend(Protocol):
         ...
 
     def pledge(self, keep: bool) -> None:
-        """What becomes of what runs when this program dies: it stops soon, or goes on. Beside what was kept it goes on."""
+        """Sets what happens to what runs when this program dies: it stops soon, or goes on with
+        `keep`, or beside what was kept."""
         ...
 
     def stay_in_touch(self) -> None:

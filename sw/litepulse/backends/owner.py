@@ -45,7 +45,7 @@ class Owner:
                 break
             os.close(number)  # its owner removed it after our open(): the next owner locks another file
         self._file = number
-        with contextlib.suppress(OSError):  # a full disk: only who has it cannot be told
+        with contextlib.suppress(OSError):  # a full disk: only the owner's number is missing then
             os.ftruncate(number, 0)
             os.write(number, f"{os.getpid()}\n".encode())
         return True
@@ -83,7 +83,9 @@ class Owner:
         return content.decode() if content.isdigit() else "?"
 
     def release(self) -> None:
-        """Lets others in, and removes the file. While it is locked nobody else takes it for theirs: see acquire()."""
+        """Releases the lock, and removes the file while it is still locked, so that no other
+        process uses the removed
+        one: see acquire()."""
         if self._file is not None:
             if self._is_named(self._file):
                 with contextlib.suppress(OSError):

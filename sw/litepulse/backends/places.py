@@ -2,7 +2,8 @@
 """Where a core and the serial bridge lie on the bus: from the csr.csv or csr.json that LiteX writes, or by looking at a few addresses.
 
 Without a file a core is found at CSR location 16 of a SoC with no CPU, or with a CPU whose CSRs are at 0xf000_0000 or 0xe000_0000; the
-core itself tells where its window is, if not at the usual place. With several cores in one chip, or one elsewhere, the file is needed.
+core itself reports where its window is, if not at the usual place. With several cores in one chip,
+or one elsewhere, the file is needed.
 """
 
 import csv

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a running train or an armed responder relies on, so that nobody changes it meanwhile. Pure, no device."""
+"""What a running train or an armed responder relies on, so that it is not changed meanwhile. Pure,
+no device."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads and writes of 32-bit words over a litex_server, by LiteX's own client: whatever the server speaks to the board with, a UART,
-Ethernet, PCIe or JTAG, and whoever else uses it meanwhile.
+Ethernet, PCIe or JTAG, and whichever programs use it besides.
 
 The server takes one transaction at a time, but transactions of two programs may alternate: only one of them should drive the core.
 """

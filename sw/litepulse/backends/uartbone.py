@@ -10,8 +10,9 @@ A bridge that knows checked frames (checked.py) is spoken to in these by all pro
 there was no frame for 2 s. It carries out the writes of two frames in a row with one number only once, and another process may
 have used any number. So the first frame under the lock only reads.
 
-On boards with LitePulse's own serial bridge (docs/bridge.md) the bit rate can be raised. Whoever raises it has the port alone:
-the rate of bridge and port would be wrong for everybody else. The bridge falls back by itself when its host dies or pauses, so
+On boards with LitePulse's own serial bridge (docs/bridge.md) the bit rate can be raised. The
+program that raises it has the port
+alone: the rate of bridge and port would be wrong for all others. The bridge falls back by itself when its host dies or pauses, so
 nothing but a read, which is safe when it is not understood, goes out at a raised rate that is not known to be in force.
 """
 
@@ -53,7 +54,7 @@ _FRAME_ANSWER = 0.2  # and each frame, besides its time on the line: several att
 _FRAME_SILENCE = regs.BRIDGE_FRAME_SILENCE_MS / 1000
 _FRAME_WRITE = 60  # words of a write in a frame: as many as fit, of entries of four
 _MOST_WORDS = 1028  # of one read in a frame: a header and 256 records
-_BURSTS = 5  # and so many commands, also at a low bit rate
+_BURSTS = 5  # and this many commands, also at a low bit rate
 _BESIDE = 40  # words that are read in the same frame: the state of the board, a few received bytes
 _NEWEST = 0xFF  # a version of the frames above it is something else that is read there
 _FALLEN = regs.BRIDGE_FALLBACK_SECONDS + 0.3  # seconds of silence after which it has
@@ -175,7 +176,8 @@ def open_for_locks(path: str) -> int:
 
 
 def holder(file: int) -> int | str | None:
-    """Number of the process that has the port of an open file alone, or '?'; None if nobody has."""
+    """Number of the process that has the port of an open file alone, or '?'; None if no process
+    has."""
     wanted = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 1, 0)
     kind = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, wanted))[0]
     return None if kind == fcntl.F_UNLCK else _other_user(file)
@@ -244,7 +246,8 @@ class SerialStream:
                 self.claim(alone)
             with self.lock():  # opening throws away what has come, and that may be another's answer
                 self.serial = serial.Serial(path, baud, timeout=0, write_timeout=5)
-            # An FTDI adapter keeps an answer back for 16 ms, in case more follows, unless it is told not to. That needs no rights.
+            # By default an FTDI adapter keeps an answer back for 16 ms, in case more follows. To
+            # change that needs no rights.
             self._flags = SerialFlags.read(self.serial.fileno())
             if self._flags and (self._flags.low_latency or not self._flags.with_low_latency().write(self.serial.fileno())):
                 self._flags = None  # nothing to put back
@@ -352,7 +355,8 @@ class Raised:
 
 
 def bridge_clock(word: int) -> int:
-    """Hz of the clock that a word read from the rate register at 115200 baud tells, to 10 kHz; 0 if the bridge has a fixed bit rate."""
+    """Hz of the clock, to 10 kHz, by a word read from the rate register at 115200 baud; 0 if the
+    bridge has a fixed bit rate."""
     rate = unpack(regs.BRIDGE[0], word)
     hertz, half = rate["clock"] * regs.BRIDGE_CLOCK_UNIT, regs.BRIDGE_CLOCK_UNIT // 2
     # Where there is no such bridge something else may be read: only 115200 baud of the reported clock can be meant.
@@ -376,7 +380,7 @@ class UARTBone:
         self.name = name
         self.baud = baud
         self.timeout = timeout
-        self.repeated = 0  # reads that were asked again
+        self.repeated = 0  # reads that were repeated
         self._holding = False
         self._threads = threading.RLock()  # those of this process; the stream's lock is for other processes
         self._raised: Raised | None = None
@@ -438,7 +442,8 @@ class UARTBone:
             self.raise_baud(baud)
 
     def raise_baud(self, baud: int) -> None:
-        """Raises the bit rate of bridge and port to `baud`; nobody else may use the port until it is lowered or closed.
+        """Raises the bit rate of bridge and port to `baud`; no other program may use the port until
+        it is lowered or closed.
 
         LitePulseError, and all as before, if the bridge cannot do it, or the port, or what is between them.
         """
@@ -626,7 +631,8 @@ class UARTBone:
         return TransportError(f"{self.name}: {what}: no LiteX UARTBone there, or the board has no clock or another baud rate")
 
     def _ask(self, address: int, count: int, seconds: float) -> list[int]:
-        """The words of one read command, as many as came whole within `seconds`; none if more came than were asked for."""
+        """The words of one read command, as many as came whole within `seconds`; none if more came
+        than were requested."""
         self._discard()
         begun = boottime()
         self._send(self._command(_READ, address, count))
@@ -643,7 +649,7 @@ class UARTBone:
             if left <= 0:
                 break
             data += self.stream.receive(left)
-        return data if len(data) <= size else b""  # more than asked for: garbage, ask again
+        return data if len(data) <= size else b""  # more than requested: garbage, ask again
 
     def _discard(self) -> None:
         """Discards bytes that answer no request."""

@@ -12,7 +12,8 @@ from litepulse.errors import BadInput, Unsupported
 from litepulse.streams import Event, Lost, RxByte
 
 HOST_CLOCKS = tuple(clock for clock in CLOCKS if clock != "phc")
-DRIFT = 1024  # one part in so many: more than two crystals and adjtimex() make of the rate between the clocks
+# one part in this many: more than two crystals and adjtimex() change the rate between the clocks
+DRIFT = 1024
 KEPT = 16  # readings
 FRESH = 50_000_000  # ns: a reading that is older is followed by another one
 Record = TypeVar("Record", Event, RxByte)
@@ -53,7 +54,8 @@ class _Known:
 class WallClock:
     """What a clock of the PC showed at a tick. Each reading bounds it, less and less tightly with the distance; all together count.
 
-    exact: a simulated board, whose time passes by what is asked of it: its clock begins with the first reading, and goes with the ticks
+    exact: a simulated board, whose time passes by commands: its clock begins with the first
+    reading, and goes with the ticks
     """
 
     def __init__(self, clock: str, tick_hz: Fraction, exact: bool) -> None:
@@ -61,7 +63,7 @@ class WallClock:
         self._numerator, self._denominator = (10**9 / tick_hz).as_integer_ratio()  # of ns in a tick
         self._known: deque[_Known] = deque(maxlen=KEPT)
         self._fresh: int | None = None  # raw ns of the newest reading
-        self._step: tuple[int, int] | None = None  # the clock was set, by so much, before this tick
+        self._step: tuple[int, int] | None = None  # the clock was set: by, before this tick
 
     def _nominal(self, ticks: int) -> int:
         """ns, rounded down."""

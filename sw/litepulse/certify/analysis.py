@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From what was seen of a serial port to figures. Pure: no device, no file, no clock; ticks and fractions, nothing is a float.
 
-A stamp is the tick of the first sample that shows a new level, so each is late by anything from nothing to one tick. What is said to be
-uncertain covers that.
+A stamp is the tick of the first sample that shows a new level, so each is late by up to one tick.
+The stated uncertainty covers that.
 """
 
 import math
@@ -16,7 +16,8 @@ from litepulse.distribution import Distribution
 from litepulse.line import Format
 
 OFF_GRID = Fraction(35, 100)  # of a bit: an edge farther from where it belongs makes the frame a bad one
-ROW = Fraction(1, 2)  # of a bit: a frame that begins no later than so long behind the one before is in a row with it
+# of a bit: a frame that begins no later than this behind the one before is in a row with it
+ROW = Fraction(1, 2)
 PARITY_BIT = {"odd": 1, "even": 0}
 LEAST_ROW = 4  # frames in a row from which a slope is taken
 
@@ -86,7 +87,8 @@ class Slope:
     """Ticks from one number to the next by least squares, the same for all groups; each group begins where it will.
 
     value: exact; spread: most that the ticks of a group stray from its line, from the earliest to the latest, and at least one tick;
-    bound: value may be off by so much if each tick is off by anything up to half of spread either way
+    bound: value may be off by this much if each tick is off by anything up to half of spread either
+    way
     """
 
     value: Fraction
@@ -177,7 +179,7 @@ class Bits:
 
 
 def bits_of(blocks: Iterable[Sequence[PinEdge]], fmt: Format, nominal: Fraction, tick_hz: Fraction) -> Bits:
-    """nominal: the bit period that was asked for, in ticks."""
+    """nominal: the bit period that was requested, in ticks."""
     frames = [read_frames(edges, fmt, nominal) for edges in blocks]
     wanted = alternating(fmt)
     good = [[frame for frame in block if frame.good and frame.data == wanted] for block in frames]
@@ -239,7 +241,8 @@ def baud_of(bit: Fraction, uncertainty: Fraction, nominal_baud: Fraction, tick_h
 
 @dataclass(frozen=True)
 class Loss:
-    """How what came differs from what was sent, by the fewest changes: bytes missing, bytes that differ, bytes nobody sent."""
+    """How what came differs from what was sent, by the fewest changes: bytes missing, bytes that
+    differ, bytes that were not sent."""
 
     sent: int = 0
     received: int = 0
@@ -295,9 +298,9 @@ def loss_of(transfer: Transfer) -> Loss:
 class ClockMap:
     """Ticks of the board as nanoseconds of the host, between readings of both. What the readings leave open, the result leaves open, too.
 
-    Of the readings, those count that leave open at most twice as much as the best one. Between two of them, a board's clock goes evenly; as
-    far as it did not go at its nominal rate, nobody knows when it went how fast, so that is open, too. And so is a tick: a stamp is a whole
-    one.
+    Of the readings, those count that leave open at most twice as much as the best one. Between two
+    of them, a board's clock goes evenly. As far as it did not go at its nominal rate, it is unknown
+    when it went how fast, so that is open, too. And so is a tick: a stamp is a whole one.
     """
 
     def __init__(self, readings: Iterable[Reading], tick_hz: Fraction) -> None:
@@ -386,7 +389,7 @@ def breaks_of(breaks: Iterable[Break]) -> Breaks:
 
 
 def break_in(edges: Sequence[PinEdge], longest_frame: Fraction) -> tuple[int, int] | None:
-    """(fall, rise) of the longest low level if no frame is so long, else None."""
+    """(fall, rise) of the longest low level if no frame is that long, else None."""
     lows = [(tick, up) for (tick, level), (up, _) in zip(edges, edges[1:]) if not level]
     fall, rise = max(lows, key=lambda low: low[1] - low[0], default=(0, 0))
     return (fall, rise) if rise - fall > longest_frame else None

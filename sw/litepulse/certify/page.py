@@ -123,7 +123,7 @@ def _self_page(result: Json) -> list[str]:
             [
                 ("frames", f"{result['frames']:,}, of random bytes at random distances, seed {result['settings']['seed']}"),
                 ("line", f"{float(Fraction(result['baud'])):.3f} baud, {result['settings']['format']}, {result['bit_ticks']} ticks a bit"),
-                ("asked for again", f"{result['refused']} frames that came to the board too late to leave in time"),
+                ("requested again", f"{result['refused']} frames that came to the board too late to leave in time"),
                 *_machine(result["machine"]),
             ]
         ),
@@ -232,7 +232,9 @@ def _rest_section(result: Json) -> list[str]:
     rows = [("break", break_text(result))]
     enable = result["driver_enable"]
     if enable:
-        by = "the port's driver, which was told to (TIOCSRS485)" if enable["by_driver"] else "the port itself: its driver knows no RS-485"
+        by = "the port itself: its driver knows no RS-485"
+        if enable["by_driver"]:
+            by = "the port's driver, set by TIOCSRS485"
         rows += [("driver enable", enable_text(enable, result)), ("driven by", by)]
         rows.append(("frames outside", f"{enable['uncovered_frames']}"))
     else:
@@ -303,7 +305,8 @@ def _figures(each: Mapping[str, Json], result: Json) -> str:
 
 
 def _histogram(title: str, each: Mapping[str, Json], result: Json) -> str:
-    """Bars of the same scale, one picture for each load; what lies above p99 is said and not drawn, lest it flattens the rest."""
+    """Bars of the same scale, one picture for each load. Values above p99 are listed and not drawn,
+    as they would flatten the rest."""
     shown = {load: values for load, values in each.items() if values["count"]}
     if not shown:
         return f'<p class="quiet">{escape(title)}: no samples.</p>'

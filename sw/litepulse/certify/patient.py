@@ -6,7 +6,8 @@ It is a process of its own, so that the work of the measurement does not delay i
     {"do": "write", "data": HEX}        writes it all: {"written": bytes}
     {"do": "echo"}                      from now on each read() is answered by a write() of the same
     {"do": "listen"}                    from now on what comes is kept
-    {"do": "heard", "quiet": SECONDS, "count": N}  ends either, once nothing came for so long, or soon after N bytes came:
+    {"do": "heard", "quiet": SECONDS, "count": N}  ends either, once nothing came for SECONDS, or
+    soon after N bytes came:
                                         {"data": HEX, "reads": [[ns, ns, bytes], ...]}; the times are those behind read() and before write()
     {"do": "break", "hold": SECONDS}    {"begun": ns, "ended": ns}: before the call that begins it, after the call that ends it
     {"do": "counters"}                  {"counters": {name: count}, or null if the port has none}
@@ -33,7 +34,7 @@ from litepulse.errors import LitePulseError
 from litepulse.line import Format
 from litepulse.port_program import PortProgram, opened, run, write_all
 
-QUIET_BEHIND_ALL = 0.02  # seconds in which bytes show that nobody sent
+QUIET_BEHIND_ALL = 0.02  # seconds in which bytes that were not sent show
 HEARD_SECONDS = 20.0  # after which bytes that keep coming are the other end's fault
 ANSWER_SECONDS = 60.0  # for a command that takes as long as bytes take on the line
 _TIOCSBRK, _TIOCCBRK = 0x5427, 0x5428  # asm-generic/ioctls.h

@@ -28,7 +28,8 @@ SPARE = 8  # event records that a block leaves free
 WIRING = 16  # bytes each way to find out what is wired
 BREAKS, BREAK_SECONDS = 5, Fraction(1, 100)
 QUIET = Fraction(1)  # seconds of the board's clock without a byte, after which what is missing will not come
-SETTLE, SETTLE_BREAK = Fraction(3, 100), Fraction(1, 10)  # ... in which what nobody sent shows, and what an adapter does late
+# ... in which bytes that were not sent show, and what an adapter does late
+SETTLE, SETTLE_BREAK = Fraction(3, 100), Fraction(1, 10)
 TIMEOUT = Fraction(3)  # ... after which a request has no answer
 PAUSE = 0.01  # seconds between two exchanges, at most: as long as a tick of any kernel
 PATIENT_QUIET = 0.3  # seconds without a byte after which the patient has heard all
@@ -162,7 +163,7 @@ class Procedure:
         return math.ceil(self.scale.ticks(seconds))
 
     def wait_bytes(self, count: int) -> None:
-        """Until so many have come, or none came for QUIET."""
+        """Until `count` have come, or none came for QUIET."""
         last, seen = self.look(), -1
         while len(self.bytes) < count:
             tick = self.look()
@@ -173,7 +174,7 @@ class Procedure:
         self.look(0)  # a byte is read after the edges of a look, and its last edges may have come between
 
     def settle(self, seconds: Fraction = SETTLE) -> None:
-        """Until what is still on the line has come, and so long."""
+        """For `seconds`, and until what is still on the line has come."""
         end = self.look() + self.ticks(seconds) + 2 * self.frame
         while self.look() < end:
             pass

@@ -30,8 +30,9 @@ PATIENCE = Fraction(1, 10)  # seconds of the board's clock after which what is m
 class SelfResult:
     """What came of it. delays: captured less launched, of each edge, in ticks; edges: launched.
 
-    missing: edges that did not come; extra: edges nobody launched; moved: frames that left at another tick than was asked for;
-    refused: frames that did not leave, because they came to the board too late, and were asked for again
+    missing: edges that did not come; extra: edges of no launch; moved: frames that left at another
+    tick than requested;
+    refused: frames that did not leave, because they came to the board too late, and were requested again
     """
 
     delays: Distribution = field(default_factory=Distribution)
@@ -50,7 +51,7 @@ class SelfResult:
             for number, what in (
                 (self.missing, "edges did not come"),
                 (self.extra, "edges came that nobody launched"),
-                (self.moved, "frames left at another tick than was asked for"),
+                (self.moved, "frames left at another tick than requested"),
             )
             if number
         ]
@@ -75,7 +76,7 @@ class SelfTest:
         self.pending: deque[tuple[int, int]] = deque()  # (tick, byte) of frames whose fate is not known
         self.expected: deque[tuple[int, int]] = deque()  # (tick, level) of edges that were launched
         self.captured: deque[tuple[int, int]] = deque()
-        self.coming = 0  # edges of frames that are asked for or launched, and have not come
+        self.coming = 0  # edges of frames that are requested or launched, and have not come
         self.free = 0  # tick from which the line is free
         self.lead = 0  # ticks from now to a launch: the longest that launches took to the board of late, and half of that
         self.batch_refused = False

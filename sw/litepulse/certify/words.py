@@ -64,10 +64,10 @@ def one_way_text(latency: Json, name: str, result: Json) -> str:
 
 
 def break_text(result: Json) -> str:
-    """Breaks on the line beside what was asked for."""
+    """Breaks on the line beside what was requested."""
     found = result["break"]
     if not found["seen"]["count"]:
-        return f"none seen, {found['asked']} asked for"
+        return f"none seen, {found['asked']} requested"
     took = spread_text(found["program"], result).partition(", ")[0]
     return f"{found['seen']['count']} of {found['asked']}: {spread_text(found['seen'], result)}; the program's calls took {took}"
 

@@ -32,7 +32,8 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 def fitted(line: str, width: int) -> list[str]:
-    """A line of help as lines of at most so many columns: prose, or behind two blanks an example and its remark."""
+    """A line of help as lines of at most `width` columns: prose, or behind two blanks an example
+    and its remark."""
     if len(line) <= width:
         return [line]
     if not line.startswith("  "):
@@ -116,7 +117,7 @@ class Verbs(Protocol):
 
 
 class Frame(TypedDict):
-    """What add_frame() asked for, as the library takes it."""
+    """The options of add_frame(), as the library takes them."""
 
     byte: int | None
     width: Duration | None
@@ -124,7 +125,7 @@ class Frame(TypedDict):
 
 
 class Line(TypedDict):
-    """What add_line() asked for, as the library takes it."""
+    """The options of add_line(), as the library takes them."""
 
     baud: Fraction
     format: Format
@@ -306,12 +307,12 @@ def add_move_tx(sub: argparse.ArgumentParser) -> None:
 
 
 def frame_of(args: argparse.Namespace) -> Frame:
-    """What add_frame() asked for, as the library takes it."""
+    """The options of add_frame(), as the library takes them."""
     return {"byte": args.byte, "width": args.width, "break_bits": args.break_bits}
 
 
 def line_of(args: argparse.Namespace) -> Line:
-    """What add_line() asked for, as the library takes it."""
+    """The options of add_line(), as the library takes them."""
     fmt, high = args.format, bool(getattr(args, "high", False))
     if high and args.width is None:
         raise BadInput("high: only a pulse (--width) is high or low; --invert turns frames and breaks around")
@@ -339,13 +340,13 @@ def step(args: argparse.Namespace, wanted: Callable[[Timescale], int]) -> int:
     try:
         from litex_soc.sim_soc import PULSE_HZ
     except ImportError:
-        return STEP  # the program that starts the simulator tells what is missing
+        return STEP  # the program that starts the simulator reports what is missing
     return min(max(wanted(Timescale(PULSE_HZ)), 2_000), LONGEST_STEP)
 
 
 @contextlib.contextmanager
 def board(args: argparse.Namespace, own: bool = True, step: int = STEP) -> "Generator[litepulse.Board]":
-    """The board that was asked for, let go of in the end."""
+    """The requested board, released in the end."""
     for name in (*recording.OPTIONS, "stimulus", "wire"):
         if getattr(args, name) and not args.sim:
             raise BadInput(f"--{name} works with --sim only")
@@ -364,7 +365,7 @@ def board(args: argparse.Namespace, own: bool = True, step: int = STEP) -> "Gene
 
 
 def open_board(args: argparse.Namespace, vcd: str | None, own: bool, step: int) -> "litepulse.Board":
-    """The board that was asked for."""
+    """The requested board."""
     return litepulse.open(
         args.device,
         port=args.port,

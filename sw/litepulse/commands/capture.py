@@ -57,7 +57,7 @@ def add_wanted(sub: Parser) -> None:
         help="ignore levels shorter than N samples, up to 63 (default 0: off)",
     )
     sub.add_argument("--bytes", action="store_true", help="decode received bytes, too (with --baud, --format)")
-    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after so many edges and bytes")
+    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after N edges and bytes")
     sub.add_argument(
         "--for", dest="duration", metavar="T", type=arguments.duration("for"), help="stop after this time of the board's clock"
     )
@@ -74,7 +74,8 @@ class Found:
         self.edge_count = self.byte_count = 0
 
     def add(self, tick: int, what: str, value: int | RxByte | Lost, ns: int | None, uncertainty: int) -> tuple[int, str | None, str]:
-        """An edge or a byte, with its time in the clock asked for; returns (value and flags for programs, text for people)."""
+        """An edge or a byte, with its time in the requested clock; returns (value and flags for
+        programs, text for people)."""
         if isinstance(value, Lost):
             return value.count, "at_least" if value.at_least else None, f"LOST {value}"
         more = {} if self.clock is None else {"ns": ns, "uncertainty_ns": uncertainty}

@@ -48,7 +48,8 @@ def to_the_end(
 
 
 class Wait:
-    """The wait for the first launch at a tick that was asked for. One that is long is announced once on standard error."""
+    """The wait for the first launch at a requested tick. A long wait is announced once on standard
+    error."""
 
     def __init__(self, board: Board, what: str, tick: int | None) -> None:
         """what: 'pulse 0', 'the first byte'; tick: None if it leaves as soon as possible."""

@@ -29,7 +29,7 @@ from litepulse.pairing import ANSWERED, EXTRA, IGNORED, MISSING, REFUSED, STRAY,
 from litepulse.realtime import DEFAULT_PRIORITY, quietest_cpu
 from litepulse.units import Timescale, counted, exact, fixed, in_ticks, parse_count, si, to_rate
 
-KEPT = 100_000  # samples of which --json tells
+KEPT = 100_000  # samples that --json lists
 BINS = 20
 LIVE_SECONDS = 0.25  # between two new live tables: percentiles of many values take time
 SETTINGS = ("priority", "memory", "cpu", "dma")
@@ -60,14 +60,14 @@ def add(verbs: Verbs) -> None:
         type=timed("interval", positive=True),
         help="mean time from stimulus to stimulus (default 10ms)",
     )
-    what.add_argument("--jitter", metavar="T", type=timed("jitter"), help="vary each by up to plus or minus so much (default: half of it)")
+    what.add_argument("--jitter", metavar="T", type=timed("jitter"), help="vary each by up to plus or minus T (default: half of it)")
     what.add_argument("--seed", default="1", metavar="N", type=arguments.count("seed"), help="of the random numbers for that (default 1)")
     what.add_argument(
         "--timeout", metavar="T", type=timed("timeout", positive=True), help="how long a response is waited for (default 1s or less)"
     )
     what.add_argument("--blank", default="0t", metavar="T", type=timed("blank"), help="what comes sooner after the stimulus is no response")
     what.add_argument(
-        "--holdoff", default="0t", metavar="T", type=timed("holdoff"), help="what comes so long after a response is part of it"
+        "--holdoff", default="0t", metavar="T", type=timed("holdoff"), help="what comes within T after a response is part of it"
     )
     what.add_argument("--from", dest="reference", choices=("start", "end"), default="start", help="where on the stimulus a delay begins")
     what.add_argument(
@@ -80,7 +80,7 @@ def add(verbs: Verbs) -> None:
     what.add_argument("--start", metavar="T", type=timed("start"), help="first stimulus: +10ms from now, or a tick (default: soon)")
     arguments.add_frame(sub)
     end = sub.add_argument_group("end")
-    end.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after so many stimuli")
+    end.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after N stimuli")
     end.add_argument(
         "--for", dest="duration", metavar="T", type=timed("for", positive=True), help="no stimulus after this time of the board's clock"
     )
@@ -172,7 +172,7 @@ def histogram_file(name: str | None) -> Generator[TextIO | None]:
             yield file
     finally:
         if is_new:
-            with contextlib.suppress(OSError):  # somebody else may have taken it away
+            with contextlib.suppress(OSError):  # another process may have removed it
                 if os.path.getsize(name) == 0:
                     os.unlink(name)
 
@@ -219,7 +219,7 @@ class Answerer:
 
 @dataclass
 class Seen:
-    """Samples that --json tells."""
+    """Samples that --json lists."""
 
     samples: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
@@ -475,7 +475,9 @@ def text_of(board: Board, job: Latency, losses: Losses, answerer: Answerer | Non
     rows[0] = (rows[0][0], f"{rows[0][1]}, {records_lost(losses.total, losses.at_least)}")
     few = [percent_name(each) for each in PERCENTILES if job.delays.count and job.delays.count * (100 - each) < 100]
     if few:
-        rows.append(("few", f"of {counted(job.delays.count, 'sample')}, {' and '.join(few)} cannot be told from the largest"))
+        samples = counted(job.delays.count, "sample")
+        same = f"{' and '.join(few)} cannot be distinguished from the largest"
+        rows.append(("few", f"of {samples}, {same}"))
     notes = {
         STRAY: "responses to no stimulus: too late, or another byte",
         IGNORED: "edges or bytes within the blanking time or the holdoff",

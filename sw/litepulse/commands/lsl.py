@@ -18,7 +18,7 @@ from litepulse.units import counted
 EXAMPLES = """  litepulse lsl --inputs 0,1
   litepulse lsl --inputs none --bytes --baud 115200 --name 'trigger box'
   litepulse --sim --stimulus edges.txt lsl --inputs 0 --count 3 --wait"""
-LOOK_SECONDS = 0.2  # between two looks at Ctrl-C while nobody records
+LOOK_SECONDS = 0.2  # between two looks at Ctrl-C while no program records
 
 
 def add(verbs: Verbs) -> None:

@@ -32,7 +32,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--off", action="store_true", help="disarm the responder and return")
     sub.add_argument("--delay", metavar="T", type=time("delay"), help="from the edge, or from the end of the received frame")
     sub.add_argument("--once", action="store_true", help="answer only the first trigger")
-    sub.add_argument("--holdoff", default="0t", metavar="T", type=time("holdoff"), help="ignore triggers so long after an answer")
+    sub.add_argument("--holdoff", default="0t", metavar="T", type=time("holdoff"), help="ignore triggers for T after an answer")
     sub.add_argument("--exclusive", action="store_true", help="no other bytes start while armed")
     sub.add_argument("--own", action="store_true", help="our own transmission may trigger, too")
     sub.add_argument(
@@ -41,7 +41,7 @@ def add(verbs: Verbs) -> None:
         type=time("echo"),
         help="our own transmission echoes until so long after its end (default: 16 cycles of the clock)",
     )
-    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after so many answers and misses")
+    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after N answers and misses")
     sub.add_argument("--for", dest="duration", metavar="T", type=time("for"), help="stop after this time of the board's clock")
     sub.add_argument("--keep", action="store_true", help="leave it armed and return")
     arguments.add_frame(sub)

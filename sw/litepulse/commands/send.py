@@ -227,7 +227,7 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
         lost = records_lost(losses.total, losses.at_least)
         summary = [("launched", f"{launched} of {job.fed}, {refused} refused, {job.received_count} received, {lost}")]
         if worst is not None:
-            summary.append(("error", f"{worst} ticks at most between asked and launched"))
+            summary.append(("error", f"{worst} ticks at most between requested and launched"))
         summary += [("refused", f"byte {outcome.number}: {outcome.reason}") for outcome in first_bad]
         summary.append(("clock", clock_note(board)))
         return result, "\n".join(output.aligned(summary))

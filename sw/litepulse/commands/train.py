@@ -57,7 +57,7 @@ class Options(Frame, Line):
 
 
 def options_of(args: Namespace) -> Options:
-    """What was asked for."""
+    """The train's options, as Board.train() takes them."""
     return {"rate": args.rate, "period": args.period, "count": args.count, **arguments.frame_of(args), **arguments.line_of(args)}
 
 
@@ -113,7 +113,7 @@ def run(args: Namespace) -> int:
 
 
 def keep(args: Namespace, board: Board, train: Train, interrupt: Interrupt) -> int:
-    """Leaves a train running; one that starts at a tick that was asked for need not have begun."""
+    """Leaves a train running; one that starts at a requested tick need not have begun."""
     with train:
         if train.plan.start is None:
             next(filter(None, train.rows()), None)  # its first pulses

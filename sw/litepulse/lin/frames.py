@@ -63,7 +63,7 @@ class Frame:
     limit: Fraction | None = None  # for `spaces`
     own_header: bool = False
     own_response: bool = False
-    ns: int | None = None  # of `tick`, in the clock that open() was asked for
+    ns: int | None = None  # of `tick`, in the clock that was given to open()
 
     def __repr__(self) -> str:
         return representation(self, "pid", "frame_id", "checksum")

@@ -71,7 +71,8 @@ def inject(
     expected: Mapping[int, Expected] | None = None,
     loopback: bool = False,
 ) -> Heard:
-    """Sends a frame with the faults that are asked for, soon or at a tick, and returns what was heard until the bus was silent again.
+    """Sends a frame with the requested faults, soon or at a tick, and returns what was heard until
+    the bus was silent again.
 
     expected: what is known of frames (Description.expected()), so that lengths and checksums are judged. Refused if the board could
     not keep a tick; then part of the frame may have gone out.

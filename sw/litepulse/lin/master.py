@@ -36,7 +36,8 @@ from litepulse.units import Number, to_duration
 
 AHEAD = Fraction(6, 100)  # seconds before a slot at which it is given to the board: what a slow look at it takes
 EVENT_AHEAD, EVENT_REST = Fraction(2, 100), 0.002  # the same, and between two looks, where a collision changes what follows
-RESOLVE_AHEAD = Fraction(8, 1000)  # seconds: so long the outcome of an event-triggered frame is waited for
+# seconds: this long the outcome of an event-triggered frame is waited for
+RESOLVE_AHEAD = Fraction(8, 1000)
 SOON = Fraction(2, 100)  # seconds ahead, of a slot that no schedule waits for
 REQUESTED = "asked"  # kind of a slot for a frame of a Request
 
@@ -95,7 +96,7 @@ class MasterRun(BusRun):
         self._next: str | None = None  # schedule that follows at the next border
         self.open_requests: deque[Request] = deque()
         self.asleep = False
-        self._waking: Fraction | None = None  # tick of the pulse that woke the bus, or that shall
+        self._waking: Fraction | None = None  # tick of the pulse that woke the bus, or that is to
         self._sleep, self._slept = False, Fraction(0)
         self._answer_end: Fraction | None = None  # of the slot of SlaveResp that is on its way
         self._until: Fraction | None = None  # end of the slot whose outcome decides what follows
@@ -139,7 +140,8 @@ class MasterRun(BusRun):
         self.updated.update(name for signal in values for name in self.description.frames_of(self.description.master, signal))
 
     def begin(self, rounds: int, start: int | None = None) -> int:
-        """So many times through the schedule (0: forever), from a tick on or soon, after prepare(); returns that tick."""
+        """`rounds` times through the schedule (0: forever), from a tick on or soon, after
+        prepare(); returns that tick."""
         first = start
         if first is None:  # a slow PC takes long to make the first frames, too
             first = max(self.soon(16), self.backend.now() + math.ceil(AHEAD * self.timescale.tick_hz))

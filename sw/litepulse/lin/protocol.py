@@ -20,7 +20,7 @@ DATA_MAX = 8  # bytes
 ID_MAX = 63
 MASTER_REQUEST, SLAVE_RESPONSE = 60, 61  # diagnostic frames
 CLASSIC_IDS = range(MASTER_REQUEST, ID_MAX + 1)  # these two and the two reserved ones: always with the classic checksum
-STRETCH = Fraction(14, 10)  # header and response may each last so many times their nominal length
+STRETCH = Fraction(14, 10)  # header and response may each last this many times their nominal length
 SPACE_BITS = (STRETCH - 1) * BYTE_BITS  # bit times of space for each byte of a response
 
 
@@ -57,7 +57,7 @@ def checksum(data: bytes, pid: int | None = None) -> int:
 
 
 def response_bits(length: int) -> int:
-    """Nominal length in bit times of a response with so many data bytes."""
+    """Nominal length in bit times of a response with `length` data bytes."""
     return BYTE_BITS * (length + 1)
 
 
@@ -67,7 +67,8 @@ def header_limit() -> Fraction:
 
 
 def response_limit(length: int) -> Fraction:
-    """Bit times from the end of the header within which a response with so many data bytes has to end."""
+    """Bit times from the end of the header within which a response with `length` data bytes has to
+    end."""
     return STRETCH * response_bits(length)
 
 

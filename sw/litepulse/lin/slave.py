@@ -143,7 +143,8 @@ class SlaveRun:
                 self._write_error()
 
     def _write(self, names: "list[str] | tuple[str, ...]") -> None:
-        """Frames with new values. What is certainly sent with them begins behind the tick that is asked for then."""
+        """Frames with new values. They are certain in frames that begin behind the tick that is
+        read then."""
         self.backend.responder.set_lin(self._entries(names, events=True))
         waiting = [name for name in names if name in self._updated]
         if waiting:
@@ -494,7 +495,8 @@ class Slave(ListenToBus):
         return self.run.missed
 
     def detach(self) -> None:
-        """Ends the job here; the board goes on answering, with the table as it is: nobody changes it after a frame any more."""
+        """Ends the job here; the board goes on answering, with the table as it is: frames no longer
+        change it."""
         self.run.freeze()
         super().detach()
 

@@ -143,7 +143,7 @@ class RecordStream:
                 words = self.registers.read_window(self.base + 4 * regs.HEADER_WORDS, header.ready * self.decoder.words)
             attempts -= 1
             if not attempts or self._split(self._fetch(0))[0].position == header.position:
-                break  # nobody took records meanwhile, so they all lay still
+                break  # no records were taken meanwhile, so they all lay still
         return header, self.decode([(words, header.tick)], type(self.decoder)())
 
     def discard(self) -> bool:

@@ -109,7 +109,8 @@ class BusRecorder:
 
     @contextlib.contextmanager
     def also(self, name: str) -> Generator[None]:
-        """Events of a bit of `event_mask` are recorded meanwhile, also where nobody wanted them."""
+        """Events of a bit of `event_mask` are recorded meanwhile, also those that were not
+        wanted."""
         mask = self._registers.config_word("event_mask")
         bit = pack(CONFIG["event_mask"], **{name: 1})
         if not mask & bit:

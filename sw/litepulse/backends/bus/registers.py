@@ -14,7 +14,8 @@ from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, pack, regs, unpa
 from litepulse.line import Profile
 from litepulse.streams import Header
 
-# Silent for so long, the host of a board counts as gone. Longer than a bridge needs to fall back to 115200 baud and answer again.
+# A host that is silent for this long counts as gone. Longer than a bridge needs to fall back to
+# 115200 baud and answer again.
 WATCHDOG_SECONDS = 8
 ANSWER_TIMEOUT = 5.0  # seconds of wall-clock time for the core to answer a write
 _COMMANDS = {"command", "train_command", "resp_arm"}  # not written twice

@@ -56,7 +56,8 @@ class Session:
         return found
 
     def pledge(self, keep: bool = False, watched: bool = True) -> None:
-        """What becomes of what runs when the board hears from no host for WATCHDOG_SECONDS: it stops, or goes on with `keep`.
+        """Sets what the board does with what runs after WATCHDOG_SECONDS without a host: it stops
+        it, or goes on with `keep`.
 
         Not `watched`: nothing runs that would have to be stopped. The board has one word for all that runs: what was kept stays kept.
         """

@@ -18,7 +18,8 @@ from litepulse.streams import Event, newest_pulse
 from litepulse.units import Period
 
 _UNKNOWN = "reason 0"  # the record that had it was lost
-_DECISION_CYCLES = 1000  # in so many it is recorded whether a change came in time, if that can be known at once
+# within these it is recorded whether a change came in time, if that can be known at once
+_DECISION_CYCLES = 1000
 
 
 class BusTrain:
@@ -87,7 +88,8 @@ class BusTrain:
 
     def _change_once(self, old: Period, period: Period, at_pulse: int, step: int) -> tuple[Event | None, bool]:
         """Asks for a change once; (Event, still pending) as _await_change()."""
-        with self._registers.bus.hold():  # who follows the train would take the record that tells what became of it
+        # a program that follows the train would take the outcome's record
+        with self._registers.bus.hold():
             position = self._recorder.end()
             try:
                 self.adjust(period, at_pulse, step)
@@ -109,8 +111,10 @@ class BusTrain:
                 return event
 
     def _await_change(self, position: int, ticks: int | Fraction) -> tuple[Event | None, bool]:
-        """(Event, still pending): what became of a change that should come within `ticks`. Who follows the train may take the record
-        before we see it, so the end of two periods in which nothing was pending counts, too. A simulated board may need long for these."""
+        """(Event, still pending): the outcome of a change that should come within `ticks`. A
+        program that follows the train may take the record before we see it, so the end of two
+        periods in which nothing was pending counts, too. A simulated board may need long for
+        these."""
         longest = math.ceil(5 * self._registers.timescale.tick_hz)
         limit = self._registers.now() + min(2 * math.ceil(ticks) + self._decision_ticks, longest)
         end, seen = time.monotonic() + 5, False
@@ -127,7 +131,8 @@ class BusTrain:
 
     def newest_pulse(self) -> tuple[int, int] | None:
         end = time.monotonic() + 5
-        # Who follows a fast train would take its records, so it waits. Nobody looks that often at a slow one.
+        # A program that follows a fast train would take its records, so it waits. No program reads
+        # those of a slow one that often.
         fast = period_from_words(self._change_words()).ticks < self._registers.timescale.tick_hz / 10
         with self._recorder.also("tx_train"), self._registers.bus.hold() if fast else contextlib.nullcontext():
             position = self._recorder.end()

@@ -25,7 +25,7 @@ AnyRecord = TypeVar("AnyRecord", bound=abi.Record)
 
 
 def reason(error: OSError) -> str | None:
-    """The core's reason of a refusal, where the error tells it."""
+    """The core's reason of a refusal, where the error gives it."""
     return _REASON.get(error.errno or 0)
 
 
@@ -51,7 +51,7 @@ class Device:
         except BaseException:
             self.close()
             raise
-        # A board on a cable is asked, not heard.
+        # A board on a cable is polled.
         lag = LAG_SECONDS + Fraction(3 * (self.attached_value("idle_us") or 0), 10**6)
         self.lag = math.ceil(self.identity.timescale.tick_hz * lag)
         self.seen = 0  # the board's tick when it was read last

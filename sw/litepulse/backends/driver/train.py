@@ -67,7 +67,7 @@ class DriverTrain:
             raise LitePulseError(f"{self._device.path}: the train cannot be stopped ({error.strerror})") from None
 
     def settings(self) -> TrainSettings | None:
-        """See TrainControl. The driver knows what was asked for since the board was attached."""
+        """See TrainControl. The driver knows what was requested since the board was attached."""
         try:
             found = self._device.call(self._device.file, abi.IOC_TRAIN, abi.Train())
         except OSError:
@@ -77,7 +77,7 @@ class DriverTrain:
         return TrainSettings(Period(found.period, found.num, found.den), found.count, launch, None)
 
     def last_change(self) -> tuple[Period, int] | None:
-        """See TrainControl. Nobody but us changes a train that we have the claim of."""
+        """See TrainControl. Only the holder of the claim changes the train."""
         return self._change
 
     def changing(self) -> contextlib.AbstractContextManager[object]:

@@ -21,7 +21,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("ldf", metavar="FILE", help="description of the network (LDF)")
     add_encoding(sub)
     sub.add_argument("--schedule", metavar="NAME", help="which of its schedules (default: the only one)")
-    sub.add_argument("--rounds", default="0", metavar="N", type=arguments.count("rounds"), help="end after so many (default 0: at Ctrl-C)")
+    sub.add_argument("--rounds", default="0", metavar="N", type=arguments.count("rounds"), help="end after N (default 0: at Ctrl-C)")
     add_set(sub)
     sub.add_argument("--start", metavar="T", type=arguments.duration("start"), help="first slot: +10ms from now, or a tick (default: soon)")
     add_bus(sub)

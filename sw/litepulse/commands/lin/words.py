@@ -37,7 +37,7 @@ def add_set(sub: ArgumentParser) -> None:
 
 def add_end(sub: ArgumentParser) -> None:
     """When it ends by itself."""
-    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after so many frames")
+    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after N frames")
     sub.add_argument(
         "--for", dest="duration", metavar="T", type=arguments.duration("for"), help="stop after this time of the board's clock"
     )

@@ -83,7 +83,7 @@ static int claim(int fd)
 	return error ? error : claim.fd;
 }
 
-/* The tick so many milliseconds from now. */
+/* The tick that is @ms milliseconds from now. */
 static uint64_t ahead(int fd, const struct litepulse_info *info, unsigned int ms)
 {
 	struct litepulse_time now;
