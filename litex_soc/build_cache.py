@@ -50,6 +50,7 @@ CCACHE_SIZE = "2G"
 
 # What lies below the cache folder, for people. A test compares it with the stores that the sources name.
 ABOUT = {
+    "adapters": "Python packages that the full tests of adapters import",
     "boards": "bitstreams",
     "boots": "recorded runs of User-mode Linux",
     "ccache": "compiled C and C++ files",

@@ -19,7 +19,7 @@ import tomllib
 from pathlib import Path
 
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
-NAMES = ("demo", "test", "boards", "docs", "all", "lint", "build", "uv")
+NAMES = ("demo", "test", "boards", "docs", "all", "lint", "build", "uv", "adapters")
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 GLIBC_MINOR = 36  # of Debian 12, the oldest system that is supported
 ENTRY = re.compile(

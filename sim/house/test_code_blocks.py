@@ -4,7 +4,7 @@
 - shell: each line's program and arguments are checked; lines for the simulated board are run, and if the block shows what they print
   (`$ ` before a command), that is compared, but for its numbers.
 - Python: its names must be known; programs on pages of TESTED run where that says.
-- C is compiled against driver/uapi, a device tree by dtc, JSON is parsed.
+- C is compiled against driver/uapi, a device tree by dtc, JSON and YAML are parsed.
 """
 
 import ast
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 import litepulse
@@ -79,6 +80,7 @@ NOT_CODE = {
     ("docs/ptp.md", "refclock PHC"): "a line of chrony's configuration",
     ("docs/ptp.md", "refclock PPS"): "a line of chrony's configuration",
     ("docs/recipes/pps.md", "refclock PPS"): "a line of chrony's configuration",
+    ("docs/recipes/pytest.md", "SIMULATED: "): "a line of a report, compared by sw/tests/test_pytest_plugin.py",
     ("docs/verilog.md", "litepulse_reset ──"): "a hierarchy of modules",
     ("docs/verilog.md", "set_max_delay -datapath_only"): "constraints of a tool that is not here",
     ("docs/verilog.md", "set_data_delay"): "constraints of a tool that is not here",
@@ -124,6 +126,7 @@ NOT_RUN = {
     "git": "fetches this repository, or sends patches",
     "fusesoc": "run by sim/boards/test_verilog_examples.py",
     "litepulse-train": "needs a kernel with the driver",
+    "pytest": "needs a board, or the page's files, with which sw/tests/test_pytest_plugin.py and test_labgrid.py run it",
 }
 # What programs find where their page says they stand, beside litepulse itself.
 GIVEN = {
@@ -492,6 +495,7 @@ CHECKS = {
     "shell": lambda block, _: check_shell(block),
     "python": lambda block, _: check_python(block),
     "json": lambda block, _: json.loads(block.text),
+    "yaml": lambda block, _: yaml.safe_load(block.text),
     "c": check_c,
     "dts": check_tree,
 }
@@ -529,7 +533,7 @@ def test_who_runs_the_blocks_reads_the_page():
 
 def test_blocks_are_found():
     assert len(BLOCKS) >= 120 and len(RUN) >= 14
-    assert {"shell", "python", "c", "dts", "json", "not code"} == {block.kind for block in BLOCKS}
+    assert {"shell", "python", "c", "dts", "json", "yaml", "not code"} == {block.kind for block in BLOCKS}
 
 
 @pytest.mark.parametrize("page", PAGES)

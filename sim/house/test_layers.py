@@ -18,8 +18,8 @@ PACKAGE = ROOT / "sw" / "litepulse"
 MODEL = {"errors", "limits", "units", "line", "streams", "columns", "layout", "regs", "measurement"}
 # What the kernel shows of ports and boards, who is plugged in where; and its clock. Also below the backends.
 HOST = {"ports", "attached", "usb_boards", "boottime"}
-# Entry points, which wire the layers; `demo` is a program of its own.
-TOP = {"cli", "entry", "__main__", "demo"}
+# Entry points, which wire the layers; `demo` is a program of its own, and pytest begins its plugin.
+TOP = {"cli", "entry", "__main__", "demo", "pytest_plugin"}
 
 
 def layer(name):

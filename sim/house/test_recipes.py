@@ -15,8 +15,9 @@ from sim.house import reader
 FOLDER = ROOT / "docs" / "recipes"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 RECIPES = [name for name in PAGES if name != "index"]
-# Their programs need a network device of the driver's: test_python_can runs them.
-NOT_RUN = {"python-can"}
+# Of these other tests run the programs: they need a network device of the driver's (test_python_can), or are tests for pytest
+# (sw/tests/test_pytest_plugin.py, test_labgrid.py).
+NOT_RUN = {"python-can", "pytest", "labgrid"}
 COMMAND = re.compile(r"(?m)^    \$ ((?:.*\\\n)*.*)\n((?:    (?!\$ ).*\n|\n(?=    (?!\$ )))*)")
 PROGRAM = re.compile(r"(?ms)^```python\n(.*?)^```")
 

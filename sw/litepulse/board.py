@@ -99,6 +99,22 @@ def open(
     return Board(backend)
 
 
+def open_named(name: str, **options: Any) -> "Board":
+    """A board by one word, as an option or a file of settings has it; options: further arguments of open().
+
+    "litepulse": the one there is; "/dev/litepulse0": a device of the kernel's driver; "port:/dev/ttyUSB1", "port:tcp:host:port",
+    "port:remote:host:port": as `port` of open(); "sim": the simulated SoC. "litepulse://" may stand before it.
+    """
+    name = check_text(name, "board").removeprefix("litepulse://")
+    if name == "sim":
+        return open(sim=True, **options)
+    if name.startswith("port:"):
+        if name == "port:":
+            raise BadInput("board: 'port:' names no port: port:/dev/ttyUSB1")
+        return open(port=name.removeprefix("port:"), **options)
+    return open(None if name in ("", "litepulse") else name, **options)
+
+
 def _each(values: Iterable[Item], what: str) -> Iterable[Item]:
     """The same, or BadInput if it is a single value."""
     try:

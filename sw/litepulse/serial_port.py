@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import serial
 
 from litepulse.backends.interface import LAUNCH_PROFILE, Wanted
-from litepulse.board import Board, When
-from litepulse.board import open as open_board
+from litepulse.board import Board, When, open_named
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused
 from litepulse.job import check_alone, tidy
 from litepulse.line import Format, Launch, Profile
@@ -81,9 +80,9 @@ class Serial(serial.SerialBase):
     is_open: bool
 
     def __init__(self, board: Board | str | None = "litepulse", *arguments: Any, **options: Any) -> None:
-        """board: a Board that is open, or what names one: "litepulse" is the one there is, "/dev/litepulse0" a device of the kernel's
-        driver, "port:/dev/ttyUSB1" and "port:tcp:host:port" a bridge, "sim" the simulated SoC; "litepulse://" may stand before it. With
-        None nothing is opened yet, as pyserial has it.
+        """board: a Board that is open, or what names one for open_named(): "litepulse" is the one there is, "/dev/litepulse0" a device of
+        the kernel's driver, "port:/dev/ttyUSB1" and "port:tcp:host:port" a bridge, "sim" the simulated SoC. With None nothing is opened
+        yet, as pyserial has it.
 
         Further arguments as of serial.Serial: baudrate (also a fraction: 45.45), bytesize, parity, stopbits, timeout, write_timeout,
         inter_byte_timeout. ValueError when it is opened with what this port does not have: xonxoff, rtscts, dsrdtr, rs485_mode.
@@ -119,7 +118,7 @@ class Serial(serial.SerialBase):
         self._check_options()
         taken = False
         try:
-            self._board = self._given or self._find(str(self._port))
+            self._board = self._given or open_named(str(self._port))
             self._profile = self._make_profile()
             self._board.take()
             taken = True
@@ -132,15 +131,6 @@ class Serial(serial.SerialBase):
                 board.close()
             raise serial.SerialException(str(error)) from None
         self.is_open = True
-
-    @staticmethod
-    def _find(name: str) -> Board:
-        name = name.removeprefix("litepulse://")
-        if name == "sim":
-            return open_board(sim=True)
-        if name.startswith("port:"):
-            return open_board(port=name.removeprefix("port:"))
-        return open_board(None if name in ("", "litepulse") else name)
 
     def _prepare(self) -> None:
         backend = self.board.backend

@@ -6,7 +6,7 @@ A backend has a part for each thing that the core does. It knows no verb: what a
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -181,9 +181,13 @@ class ClockReading:
 
 
 class Recorder(Protocol):
-    """The records of the board, Backend.recorder. patience: seconds that wait() may take, whatever it is given."""
+    """The records of the board, Backend.recorder.
+
+    patience: seconds that wait() may take, whatever it is given; observer: is also given each batch that is read
+    """
 
     patience: float
+    observer: Callable[[Batch], None] | None
 
     def record(self, wanted: Wanted) -> None:
         """From now on just this is recorded; what was recorded before is forgotten, and so are losses."""

@@ -23,6 +23,7 @@ class BusRecorder:
         self._registers, self._session, self._sleep, self._wall_clock = registers, session, sleep, wall_clock
         self._wants_bytes = True
         self.patience = math.inf
+        self.observer: Callable[[Batch], None] | None = None
         self.events = RecordStream(registers, "EVENTS", EventStream(), registers.identity.event_depth)
         self.received = RecordStream(registers, "RECEIVE", ReceiveStream(), registers.identity.receive_depth)
 
@@ -84,10 +85,12 @@ class BusRecorder:
             [b for b in received if not isinstance(b, Event)],
             edges,
         )
-        if self._wall_clock is None or not (batch.events or received):
-            return batch
-        self._look_at_clock()
-        return self._wall_clock.stamped(batch)
+        if self._wall_clock is not None and (batch.events or received):
+            self._look_at_clock()
+            batch = self._wall_clock.stamped(batch)
+        if self.observer:
+            self.observer(batch)
+        return batch
 
     def _look_at_clock(self) -> None:
         """Another reading, if one is due."""

@@ -34,6 +34,7 @@ class DriverRecorder:
         self._claim, self._device, self._tty = claim, claim.device, tty
         self._clock = abi.CLOCK_NONE if clock is None else _CLOCK[clock]
         self.patience = math.inf
+        self.observer: Callable[[Batch], None] | None = None
         self._roomy = False  # the FIFO of the device's file has been made larger
         self.listeners: list[Callable[[Event], None]] = [claim.line_use.note]
         self._forget()
@@ -156,7 +157,10 @@ class DriverRecorder:
             self.drain()
         events, received = self.events, self._received
         self.events, self._received = [], []
-        return Batch(max(0, tick - self._device.lag), tick, events, received, edges)
+        batch = Batch(max(0, tick - self._device.lag), tick, events, received, edges)
+        if self.observer:
+            self.observer(batch)
+        return batch
 
     def wait(self, seconds: float) -> None:
         seconds = min(seconds, self.patience)
