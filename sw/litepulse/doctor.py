@@ -251,8 +251,8 @@ class Doctor:
         except OSError as error:
             return self._gone("free", self.port.path, error)
         if tries:
-            text = "not in use, but ModemManager may try it out"
-            return Check("free", NOTE, f"{text}: make driver-install ATTACH=1 prevents that")
+            finding = "not in use, but ModemManager may try it out"
+            return Check("free", NOTE, f"{finding}: make driver-install ATTACH=1 prevents that")
         return Check("free", OK, "not in use")
 
     def _modem_manager(self) -> bool:
