@@ -167,7 +167,7 @@ def test_every_kind_is_explained():
     """ABOUT knows the stores of all sources, and what tools keep here."""
     sources = [
         path
-        for folder in ("sim", "lab", "litex_soc", "scripts")
+        for folder in ("sim", "lab", "litex_soc", "scripts", "sw/tests")
         for path in (ROOT / folder).rglob("*.py")
         if path.name != "test_build_cache.py"
     ]
