@@ -1099,8 +1099,6 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	if (responder->trigger > LITEPULSE_TRIGGER_LIN ||
 	    responder->channel > lp->inputs ||
 	    responder->flags & ~known ||
-	    responder->delay > FIELD_MAX(LITEPULSE_CFG_RESP_DELAY_DELAY_MASK) ||
-	    responder->holdoff > FIELD_MAX(LITEPULSE_CFG_RESP_HOLDOFF_HOLDOFF_MASK) ||
 	    responder->reserved)
 		return -EINVAL;
 	if (edge ? !(responder->flags & (LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_FALL)) :

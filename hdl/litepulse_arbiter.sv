@@ -7,7 +7,7 @@
 // follow from each sample from which on the line may be free is worked out before it is known which.
 //
 //   cycle   S = 1                                      S > 1
-//    -1                                                for any two sources: does the one leave room for the other
+//    -1     `due_soon`, if not before                  the same; for any two sources: does the one leave room for the other
 //     0     `due`: granted or refused, the memory      `due`: for each sample v, who is granted if the line is free from v on
 //           is read
 //     1     `start`: the launch is handed over         v is known: granted or refused, the memory is read
@@ -22,7 +22,7 @@ module litepulse_arbiter #(
     input  logic          rst,
     // timed sources: 0 responder, 1 queue, 2 train
     input  logic [2:0]    due,
-    input  logic [2:0]    may_be_due,  // set whenever due is, and known early
+    input  logic [2:1]    due_soon,    // of queue and train: set in the cycle before `due`, and known early
     // S > 1: what they were in the cycle before `due`
     input  launch_t       responder_launch,
     input  launch_t       queue_launch,
@@ -45,7 +45,8 @@ module litepulse_arbiter #(
     // launch memory: read when something is granted that goes beyond its cycle, with S > 1 also without use while the line is free
     output logic          ren,
     output logic [2:0]    raddr,
-    output logic          may_read,    // known early: else nothing that matters is read in this cycle
+    output logic          read_soon,   // early, a cycle before, or ...
+    output logic          may_read,    // ... now: else nothing that matters is read in this cycle
     // line
     input  line_state_t   line,
     input  logic [S-1:0]  free_from,
@@ -88,10 +89,13 @@ module litepulse_arbiter #(
   logic [2:0]   go_off;
   logic [8:0]   wanted;
   logic [S-1:0] mask_next, level_next, from_next;
-  logic         ends1_next, ends2_next, hold_free, hold_next, may_go;
+  logic         ends1_next, ends2_next, hold_free, hold_next;
   logic [2:0]   ends_off_next;
   logic [2:0]   inverts;        // of each source's profile, as of the last cycle
   logic         inverts_be;
+
+  logic         be_may_read;
+  assign be_may_read = be_asks && !break_hold && !line.settled;
 
   // a pulse is kind 2; what each source would have read is known long before it is due
   always @* begin
@@ -113,7 +117,8 @@ module litepulse_arbiter #(
         go_timed   = due != 3'd0 && line.free_next;
         be_free    = due == 3'd0 && line.free_rest && !start;  // a byte waits a cycle behind a pulse of one cycle
         hold_free  = due == 3'd0 && line.free_next;
-        may_go     = may_be_due != 3'd0;
+        read_soon  = due_soon != 2'd0;   // the responder's is known when it is due
+        may_read   = due[0] || be_may_read;
         who_next   = due[0] ? 2'd0 : due[1] ? 2'd1 : due[2] ? 2'd2 : 2'd3;
         raddr      = due[0] ? wanted[2:0] : due[1] ? wanted[5:3] : due[2] ? wanted[8:6] : 3'd0;
         case (who_next)
@@ -207,7 +212,7 @@ module litepulse_arbiter #(
       // Granted if the line is free from sample v on, bit 3*v + i; goes on beyond its cycle: a cycle before v is known.
       logic [3*S-1:0] grants, grants_next, goes, goes_next;
       logic           room, nobody;     // no source was due in the last cycle
-      logic           was_due;          // more often than not `nobody`, and sooner
+      logic           may_be_due;       // queue or train
       logic           begins;           // `start` or `hold_start`, in one register
       logic           be_may;           // a byte begins if the line is wholly free
       logic [2:0]     asked;
@@ -268,7 +273,7 @@ module litepulse_arbiter #(
         {grants, goes} <= {grants_next, goes_next};
         asked <= due;
         nobody <= due == 3'd0;
-        was_due <= may_be_due != 3'd0;
+        may_be_due <= due_soon != 2'd0;
         free_soon <= chosen.soon;
         begins <= go || hold_next;
         if (rst) {grants, goes, asked, free_soon, begins} <= '0;
@@ -296,7 +301,8 @@ module litepulse_arbiter #(
         from_next = chosen.from | {S{free_at[0] && be_may}};
         ren = free_at[S-1];
         hold_free = nobody && free_at[0];
-        may_go = was_due;
+        read_soon = may_be_due || due[0];
+        may_read = be_may_read;
       end
     end
   endgenerate
@@ -307,7 +313,6 @@ module litepulse_arbiter #(
   assign be_started  = start && who == 2'd3;
 
   always @* begin
-    may_read = may_go || (be_asks && !break_hold && !line.settled);
     // only now; a profile's polarity as it was when the memory was read
     case (who)
       2'd0:    {start_invert, start_data} = {inverts[0], data[7:0]};

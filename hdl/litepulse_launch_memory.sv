@@ -13,7 +13,8 @@ module litepulse_launch_memory #(
     // the launch that is granted
     input  logic        ren,
     input  logic [2:0]  raddr,
-    input  logic        may_read,     // set whenever what is read matters
+    input  logic        read_soon,    // a cycle before what is read matters, or ...
+    input  logic        may_read,     // ... in that cycle
     output logic [35:0] interval,     // bit period, ticks, Q28.8; of a pulse 4'd0 and the width, ticks
     output logic        few,          // less than 8 cycles; of a pulse: less than 4
     output frame_format_t format,
@@ -46,7 +47,7 @@ module litepulse_launch_memory #(
   (* no_rw_check *) logic [31:0] low[0:7];
   (* no_rw_check *) logic [11:0] high[0:7];
   logic        we, few_in, above, between;
-  logic        rests;         // no width of the queue is on its way
+  logic        rests;         // no width of the queue is on its way, and no read was announced: one register, as `we` follows it
   logic [2:0]  wrote;         // of a width: the last cycle wrote it
   logic [SL+1:0] low_in;
   logic        zero_in, short_in;
@@ -70,7 +71,7 @@ module litepulse_launch_memory #(
   always_ff @(posedge clk) begin
     if (!queue[0]) wdata <= width_we ? width_data : cfg_data;
     queue   <= {queue[2:0], width_we};
-    rests   <= {queue, width_we} == 5'd0;
+    rests   <= {queue, width_we} == 5'd0 && !read_soon;
     above   <= wdata[31:11+SL] != '0;
     between <= wdata[10+SL:2+SL] != '0;
   end

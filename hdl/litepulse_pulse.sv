@@ -67,7 +67,8 @@ module litepulse_pulse #(
   logic [15:0]      flush_count;
 
   // sources: 0 responder, 1 queue, 2 train
-  logic [2:0]       due, may_be_due, grant, be_ok;
+  logic [2:0]       due, grant, be_ok;
+  logic [2:1]       due_soon;
   // verilator lint_off UNUSEDSIGNAL
   logic [2:0]       refuse;
   // verilator lint_on UNUSEDSIGNAL
@@ -96,7 +97,7 @@ module litepulse_pulse #(
   start_t           launch;
   line_state_t      line;
   // what it counts
-  logic             mem_ren, mem_ready, mem_long, may_read, few;
+  logic             mem_ren, mem_ready, mem_long, read_soon, may_read, few;
   logic [2:0]       mem_raddr;
   profile_write_t   mem_write;
   frame_format_t    format;
@@ -200,7 +201,7 @@ module litepulse_pulse #(
       .cfg_req(resp_req), .cfg_addr(cfg.addr[2:0]), .cfg_data(cfg.data), .cfg_done(resp_done), .cfg_err(resp_err),
       .edge_choice, .chosen_edge, .line_own, .byte_stb(rec_valid), .byte_data(received.data[7:0]), .line_events,
       .lin_hit, .lin_overtaken, .lin_data_set, .lin_data_next, .lin_data, .lin_enable, .lin_counting, .lin_launched,
-      .due(due[0]), .may_be_due(may_be_due[0]), .launch(resp_launch), .width_zero(resp_width.zero),
+      .due(due[0]), .launch(resp_launch), .width_zero(resp_width.zero),
       .grant(grant[0]), .refuse(refuse[0]), .lead(resp_lead), .be_ok(be_ok[0]), .armed(resp_armed),
       .ev_req(req[0]), .ev_ack(ack[0]), .ev(resp_event)
   );
@@ -242,7 +243,7 @@ module litepulse_pulse #(
       // verilator lint_off PINCONNECTEMPTY
       .fired(), .is_far(), .wrapped(),
       // verilator lint_on PINCONNECTEMPTY
-      .due(due[1]), .may_be_due(may_be_due[1]), .launch(queue_launch), .grant(grant[1]), .lead(queue_lead),
+      .due(due[1]), .due_soon(due_soon[1]), .launch(queue_launch), .grant(grant[1]), .lead(queue_lead),
       .ev_ack(told_ack[0]), .told(told[0]), .result(queue_result)
   );
   litepulse_launch_queue #(.LQ_AW(LQ_AW)) launch_queue (
@@ -260,7 +261,7 @@ module litepulse_pulse #(
       .width_we(), .fired(),
       // verilator lint_on PINCONNECTEMPTY
       .is_far, .wrapped,
-      .due(due[2]), .may_be_due(may_be_due[2]), .launch(train_launch), .grant(grant[2]), .lead(train_lead),
+      .due(due[2]), .due_soon(due_soon[2]), .launch(train_launch), .grant(grant[2]), .lead(train_lead),
       .ev_ack(told_ack[1]), .told(told[1]), .result(train_result)
   );
   litepulse_train train (
@@ -285,15 +286,15 @@ module litepulse_pulse #(
   );
 
   litepulse_arbiter #(.S(S)) arbiter (
-      .clk, .rst, .due, .may_be_due, .responder_launch(resp_launch), .queue_launch, .train_launch,
+      .clk, .rst, .due, .due_soon, .responder_launch(resp_launch), .queue_launch, .train_launch,
       .responder_width(resp_width), .queue_width, .train_width, .grant, .refuse,
       .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_started(tty_started), .break_hold, .break_stays, .prof_invert,
-      .ren(mem_ren), .raddr(mem_raddr), .may_read, .line, .free_from, .start, .launch, .start_from,
+      .ren(mem_ren), .raddr(mem_raddr), .read_soon, .may_read, .line, .free_from, .start, .launch, .start_from,
       .sub_mask, .sub_level, .start_timed, .hold_start
   );
 
   litepulse_launch_memory #(.S(S)) launch_memory (
-      .clk, .rst, .ren(mem_ren), .raddr(mem_raddr), .may_read, .interval, .few, .format,
+      .clk, .rst, .ren(mem_ren), .raddr(mem_raddr), .read_soon, .may_read, .interval, .few, .format,
       .width_we, .width_data(operation.result), .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data(cfg.data), .cfg_long(mem_long),
       .responder_width(resp_width), .queue_width, .train_width
   );

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Answers a trigger with one launch at reference + delay, whatever the CPU does. A relative down-counter, so no 64-bit arithmetic
-// lies between trigger and launch: while it waits for a trigger it holds the delay already, less the cycles that the signal takes
-// from pin to pin in any case. After the launch the same counter measures the holdoff.
+// Answers a trigger with a launch at reference + delay, or with a burst of launches, a period apart from there on, whatever the CPU
+// does. A relative down-counter, so no 64-bit arithmetic lies between trigger and launch: while it waits for a trigger it holds the
+// delay already, less the cycles that the signal takes from pin to pin in any case. From the launch's tick on the same counter
+// measures the period of a burst, and behind its last launch, or an only one, the holdoff, which is the same setting.
 //
 //   state (one bit each)   what happens in it                                                  then
 //   armed and none below   the delay is loaded into `remaining`, one cycle                     preset
@@ -9,10 +10,12 @@
 //   ready                  a filter's delay is taken off in the cycle of the trigger           count, a cycle behind the trigger
 //   count                  `remaining` counts down to the launch, which is due when it is -1   in_flight, or report if it is late
 //   in_flight              from `due` until the launch's first sample leaves                   report
-//   report                 the event is written                                                hold with rearm, else not armed
+//   report                 the event is written                                                count within a burst that is not late,
+//                                                                                              hold with rearm, else not armed
 //   hold                   `remaining` counts the holdoff down                                 the delay is loaded again
 //
-// Latency: the delay must be at least RESPONSE_MIN_CYCLES*S + de lead ticks (docs/core.md), more behind a filter.
+// Latency: the delay must be at least RESPONSE_MIN_CYCLES*S + de lead ticks (docs/core.md), more behind a filter; the period
+// BURST_MIN_CYCLES*S + de lead.
 //   KE   cycles from `now` to the pin, 1 to 14
 //   LIN  there is the trigger `lin`, by litepulse_lin
 `include "litepulse_types.svh"
@@ -59,7 +62,6 @@ module litepulse_responder #(
     output logic         lin_launched,
     // arbiter
     output logic         due,
-    output logic         may_be_due, // known early: else it is not
     output launch_t      launch,
     input  logic         width_zero,   // of the pulse, which litepulse_launch_memory has
     input  logic         grant,
@@ -73,7 +75,7 @@ module litepulse_responder #(
     output event_request_t ev
 );
   localparam int SL = $clog2(S);
-  localparam int B = 24;     // bits of delay and holdoff
+  localparam int B = 32;     // bits of delay and holdoff
   localparam int C = B - SL; // of them, whole cycles
   localparam int D = 7;      // bits of the delay of a filter
 
@@ -108,30 +110,31 @@ module litepulse_responder #(
   logic         by_edge, by_byte, by_break, by_lin;   // triggers; none of them: off
   logic [2:0]   trigger;
   logic         rearm, exclusive, ignore_own;
+  logic [15:0]  burst, left;             // launches behind the first; of them, still to come
+  logic         bursts, ongoing;         // they are not 0, a cycle late
+  logic [1:0]   fresh;                   // the burst goes on since one cycle, two: a record of `late` would be too close to the last
   logic [7:0]   match_value, match_mask;
   logic [B-1:0] next_wait, other_wait;   // delay and holdoff, the other way round while turned: the one that is needed next, the other
-  logic         turned, swap, wish, take, fits, invalid;
-  logic         load, preset, negative;  // of the countdown below
+  logic         turned, swap, wish, take, invalid;
+  logic         load, again, preset, negative;  // of the countdown below; behind this report the burst goes on
   logic         launched;                // of the answer below
 
   // a word is carried out when disarmed; what is decided already is finished before that
   assign trigger = cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 3];
   assign take    = wish && !armed && !turned;
-  assign disarm  = wish && armed && !(count && negative) && !in_flight && !report;
+  assign disarm  = wish && armed && !(count && negative) && !in_flight && (!report || (reported && ongoing));
   assign arm     = take && cfg_addr == 3'd6;
   assign arms    = arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && !invalid;
-  assign swap    = load || (turned && (!armed || report));
+  assign swap    = (load && !again) || (turned && (!armed || (report && !ongoing)));
 
   always_ff @(posedge clk) begin
     cfg_done <= take;
     // what is looked at a cycle later, when the word is carried out
     wish     <= cfg_req && !cfg_done && !take;
-    fits     <= cfg_data[31:B] == '0;
     invalid  <= !(by_edge || by_byte || by_break || by_lin) || kind == 2'd3 || !prof_valid[profile]
-        || (by_lin && !(rearm && kind == litepulse_map_pkg::LAUNCH_FRAME))
+        || (by_lin && !(rearm && kind == litepulse_map_pkg::LAUNCH_FRAME && !bursts))
         || (kind == litepulse_map_pkg::LAUNCH_PULSE && width_zero) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
-    cfg_err  <= take && (((cfg_addr == 3'd2 || cfg_addr == 3'd5) && !fits)
-        || (arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && invalid));
+    cfg_err  <= arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && invalid;
     if (take) begin
       case (cfg_addr)
         3'd0: begin
@@ -145,6 +148,7 @@ module litepulse_responder #(
           rearm       <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_REARM_LSB];
           exclusive   <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_EXCLUSIVE_LSB];
           ignore_own  <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_IGNORE_OWN_LSB];
+          burst       <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_BURST_LSB +: 16];
         end
         3'd1: begin
           match_value <= cfg_data[litepulse_map_pkg::RESP_MATCH_VALUE_LSB +: 8];
@@ -155,9 +159,10 @@ module litepulse_responder #(
       endcase
     end
     if (lin_data_set && lin_enable) data <= lin_data_next;
-    if (swap || (take && fits && cfg_addr == 3'd2)) next_wait <= swap ? other_wait : cfg_data[B-1:0];
-    if (swap || (take && fits && cfg_addr == 3'd5)) other_wait <= swap ? next_wait : cfg_data[B-1:0];
-    turned <= (load && !report) || (turned && armed && !report);
+    if (swap || (take && cfg_addr == 3'd2)) next_wait <= swap ? other_wait : cfg_data;
+    if (swap || (take && cfg_addr == 3'd5)) other_wait <= swap ? next_wait : cfg_data;
+    turned <= (load && !report) || (turned && armed && !(report && !ongoing));
+    bursts <= burst != 16'd0;
     if (rst) begin
       {by_edge, by_byte, by_break, by_lin} <= 4'b0000;
       sel_rise <= 1'b0;
@@ -207,22 +212,22 @@ module litepulse_responder #(
   logic         excused;        // ... unless the lead has changed since the trigger: then the launch comes without
 
   assign load   = !counts;
+  assign again  = report && ongoing;
   assign clear  = !armed || landed || (hold && negative);   // the low part, in the cycle before a load, which adds to it
   assign stay   = ready && no_hit;
   assign ready_next = (preset || stay) && !disarm && !rst;
-  assign may_be_due = opened || due;
   assign down   = count && !negative && !wish;
   assign goes_on = down && opened;
   assign none   = top_zero && remaining[SL+15:SL] == '0;
   assign opens  = opened || (no_lead && !more) || excused;
-  assign late   = count && negative && !due && !overtaken;
-  assign fixed_part = report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
+  assign late   = count && negative && !due && !overtaken && fresh == 2'b00;
+  assign fixed_part = again ? D'(-KE - 5) : report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
   assign step_from = clear ? STEP_WAIT : load ? STEP_FIXED : (filtered && (preset || ready)) ? STEP_FILTER : STEP_CYCLE;
 
   // registers without a reset: one unknown bit makes all of a sum unknown in a simulator, forever
   initial {next_wait, other_wait, step, negative, due, overtaken, remaining, ready, no_hit, counts} = '0;
   always_ff @(posedge clk) begin
-    counts <= !(arms || (hold && negative && !wish) || (landed && launched));
+    counts <= !(arms || (hold && negative && !wish) || (landed && (launched || ongoing)));
     preset <= load && !report && !wish;
     step   <= step_from == STEP_WAIT ? next_wait[SL +: D]
         : step_from == STEP_FIXED ? fixed_part : step_from == STEP_FILTER ? ~chosen_edge.delay : '1;
@@ -282,7 +287,7 @@ module litepulse_responder #(
         if (landed || late) ev_off <= late ? 3'd0 : off;
         adds <= ready_next ? (by_edge ? chosen_edge.off[SL-1:0]
                 : (by_byte || by_lin) ? line_events.byte_end_off[SL-1:0] : line_events.break_off[SL-1:0])
-            : settle ? ev_off[SL-1:0] : (load && report) ? SL'(S - 1) : '0;
+            : settle ? ev_off[SL-1:0] : (load && report && !ongoing) ? SL'(S - 1) : '0;
         if (rst) {settle, adds} <= '0;
         for (int s = 0; s < S; s++) begin
           leads[s] <= count && (open || (opened && SL'(s) >= from)) && !(negative && SL'(s) >= remaining[SL-1:0]);
@@ -299,7 +304,7 @@ module litepulse_responder #(
   assign lin_enable   = armed && by_lin;
   assign lin_counting = count || !no_hit;
   assign lin_launched = in_flight && launched;
-  assign be_ok    = !armed || (!count && !exclusive);
+  assign be_ok    = !armed || (!count && !exclusive && !ongoing);
   assign ev_req   = report && !acked;
   assign ev_kind  = launched ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED;
   assign ev_flags = busy ? litepulse_map_pkg::REASON_BUSY : launched ? 8'd0 : litepulse_map_pkg::REASON_LATE;
@@ -312,16 +317,21 @@ module litepulse_responder #(
     // with S > 1 a cycle later
     if (count || (S > 1 && in_flight)) {launched, busy} <= {grant, refuse || overtaken} | ({launched, busy} & {2{!count}});
     if (reported) number <= number + 16'd1;
-    if (!armed) number <= 16'd0;
+    if (!armed || (!no_hit && bursts)) number <= 16'd0;
+    if (!no_hit) left <= burst;
+    else if (reported) left <= left - {15'd0, ongoing};
+    if (!armed || late) left <= 16'd0;
+    ongoing <= left != 16'd0 && !late;
 
-    armed  <= arms || (armed && !(reported && !rearm));
+    armed  <= arms || (armed && !(reported && !rearm && !ongoing));
     ready  <= ready_next;
-    count  <= !no_hit || (count && !negative);
+    fresh  <= {fresh[0], reported && ongoing};
+    count  <= !no_hit || (reported && ongoing) || (count && !(due || overtaken || late));
     in_flight    <= due || overtaken || (in_flight && !landed);
     report <= landed || late || (report && !reported);
-    hold   <= (reported && rearm) || (hold && !negative);
+    hold   <= (reported && rearm && !ongoing) || (hold && !negative);
     if (disarm) {armed, count, hold} <= 3'd0;
-    if (rst) {armed, count, in_flight, report, reported, hold} <= 6'd0;
+    if (rst) {armed, count, in_flight, report, reported, hold, fresh} <= 8'd0;
   end
 
 `ifdef FORMAL

@@ -17,7 +17,7 @@ module litepulse_slot #(
     input  logic [15:0]  de_lead,   // ticks
     input  logic [31:0]  nslack,    // complement of a best-effort frame's length, ticks
     output logic         due,
-    output logic         may_be_due, // known early: else it is not
+    output logic         due_soon,  // in the cycle before `due`, up to three cycles sooner, and of a launch that is not due after all
     output logic [2:0]   off,       // sample
     output logic [S-1:0] lead,      // samples that lie in the de lead window
     output logic         armed,
@@ -47,7 +47,7 @@ module litepulse_slot #(
   logic          disarm;
   assign less   = cycles + {CW{counting}};
   assign none   = upper_zero && cycles[LOW-1:0] == '0;
-  assign may_be_due = ended;
+  assign due_soon = armed && upper_zero && cycles[LOW-1:2] == '0;
   assign off    = low;
   // `is_far` on top makes the last carry a bit of the sum, which needs no cell to leave the chain
   assign slack  = {is_far, count} + {1'b0, nslack} + 33'd1;

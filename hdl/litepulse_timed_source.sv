@@ -31,7 +31,7 @@ module litepulse_timed_source #(
     output logic         wrapped,
     // arbiter
     output logic         due,
-    output logic         may_be_due, // see litepulse_slot
+    output logic         due_soon,   // see litepulse_slot
     output launch_t      launch,
     input  logic         grant,
     output logic [S-1:0] lead,
@@ -68,7 +68,7 @@ module litepulse_timed_source #(
   litepulse_slot #(.S(S)) slot (
       .clk, .rst, .load, .value(operation.result), .arm(operation.taken || load_far || load_any),
       .beyond(load_far || (load_any && !operation.taken)), .take_back(disarm), .forget,
-      .de_lead, .nslack, .due, .may_be_due, .off, .lead, .armed, .slack_ok, .fired, .is_far, .wrapped
+      .de_lead, .nslack, .due, .due_soon, .off, .lead, .armed, .slack_ok, .fired, .is_far, .wrapped
   );
 
   always_ff @(posedge clk) begin

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53  # "LPLS"
 VERSION_MAJOR = 0  # a reader refuses another major version (while 0: another minor version, too)
-VERSION_MINOR = 8
+VERSION_MINOR = 9
 
 
 @dataclass(frozen=True)
@@ -475,17 +475,18 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
             Field("rearm", 10, 1, "answer again and again"),
             Field("exclusive", 11, 1, "while armed, best-effort bytes wait"),
             Field("ignore_own", 12, 1, "our own transmission does not trigger"),
+            Field("burst", 16, 16, "launches behind the first, `resp_holdoff` apart; 0 for `LIN`"),
         ),
     ),
     Register("resp_match", 33, "byte trigger", (Field("value", 0, 8, "value"), Field("mask", 8, 8, "bits compared"))),
-    Register("resp_delay", 34, "from the reference to the launch; refused if it does not fit", (Field("delay", 0, 24, "ticks"),)),
+    Register("resp_delay", 34, "from the reference to the launch", (Field("delay", 0, 32, "ticks"),)),
     Register("resp_width", 35, "ticks, for kind pulse"),
     Register("resp_launch", 36, "what the response is", LAUNCH_FIELDS),
     Register(
         "resp_holdoff",
         37,
-        "after a response, in which triggers are ignored; refused if it does not fit",
-        (Field("holdoff", 0, 24, "ticks"),),
+        "between the launches of a burst, and behind the last one, in which triggers are ignored",
+        (Field("holdoff", 0, 32, "ticks"),),
     ),
     Register("resp_arm", 38, "arm or disarm", (Field("arm", 0, 1, "1 arms with the words above"),)),
     Register("lin_data_lo", 40, "LIN: bytes 0 to 3 for the next lin_entry, the first in the low byte"),

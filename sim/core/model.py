@@ -659,19 +659,22 @@ class Responder:
     launch: Launch
     delay: int
     rearm: bool = True
-    holdoff: int = 0
+    holdoff: int = 0  # and the period of a burst
+    pulses: int = 1
 
     def answers(self, triggers, samples, rest, missed=()):
         """[Grant] for the triggers that are not ignored: (reference tick, cycle in which it is recognised), ascending; a tick alone is
-        recognised in its cycle. Behind a launch those count that are recognised in a cycle that begins at the end of the holdoff or later,
-        and not within `rest` cycles; behind a miss, whose ticks are in `missed`, there is no holdoff."""
+        recognised in its cycle. Behind the last launch those count that are recognised in a cycle that begins at the end of the holdoff or
+        later, and not within `rest` cycles; behind a miss, whose ticks are in `missed`, there is no holdoff. Launches of
+        bursts are numbered within their burst."""
         out, listens = [], ALWAYS
         for trigger in triggers:
             reference, cycle = trigger if isinstance(trigger, tuple) else (trigger, trigger // samples)
             if cycle < listens:
                 continue
-            tick = reference + self.delay
-            out.append(Grant(tick, self.launch, RESPONDER, len(out)))
+            ticks = [reference + self.delay + place * self.holdoff for place in range(self.pulses)]
+            out += [Grant(tick, self.launch, RESPONDER, place if self.pulses > 1 else len(out)) for place, tick in enumerate(ticks)]
+            tick = ticks[-1]
             listens = max(tick // samples + rest, 0 if tick in missed else -(-(tick + self.holdoff) // samples))
             if not self.rearm:
                 break

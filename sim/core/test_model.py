@@ -276,5 +276,10 @@ def test_gaps_and_responder():
     assert gaps([pulse(10, 5), pulse(15, 5), pulse(40, 1)], 100) == [(20, 40), (41, 100)]
     responder = Responder(Launch(PULSE, P10, width=2), 30, holdoff=20)
     assert [g.tick for g in responder.answers([100, 110, 149, 150, 500], 1, 16)] == [130, 180, 530]
+    bursts = Responder(Launch(PULSE, P10, width=2), 30, holdoff=20, pulses=3)
+    assert [(g.tick, g.name) for g in bursts.answers([100, 189, 190], 1, 16)] == [
+        (t, k) for at in (130, 220) for k, t in enumerate((at, at + 20, at + 40))
+    ]
+    assert [g.tick for g in bursts.answers([100, 185, 186], 1, 16, {170})] == [130, 150, 170, 216, 236, 256]
     responder.rearm = False
     assert [g.tick for g in responder.answers([100, 500], 1, 16)] == [130]

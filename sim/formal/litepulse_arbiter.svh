@@ -7,6 +7,8 @@
   logic f_past = 1'b0;
   initial assume (rst);
   always_ff @(posedge clk) f_past <= 1'b1;
+  logic f_soon = 1'b0;          // a read was announced in the last cycle
+  always_ff @(posedge clk) f_soon <= read_soon;
 
   // launch i, 3 being best effort (a frame, always longer than a cycle)
   localparam int G_WB = $clog2(S) + 2;
@@ -67,7 +69,7 @@
       end
       assert (grant[i] == (a_due[i] && !g_blocked));
     end
-    assert (may_read || (g_grant & ~g_inside) == 4'd0);
+    assert (may_read || f_soon || (g_grant & ~g_inside) == 4'd0);
     // best effort: only when nothing timed is due, and then it must
     assert (be_grant == (be_due && a_due == 3'd0 && !break_hold && !g_line[0] && !start));
     // never two in one tick

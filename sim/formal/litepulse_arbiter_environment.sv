@@ -9,7 +9,7 @@ module litepulse_arbiter_environment #(
     input logic        clk,
     input logic        rst,
     input logic [2:0]  due,
-    input logic [2:0]  may_be_due,
+    input logic [2:1]  due_soon,
     input logic [8:0]  off,
     input logic [5:0]  kind,
     input logic [5:0]  profile,
@@ -20,6 +20,7 @@ module litepulse_arbiter_environment #(
     input logic        break_hold,
     input logic        break_stays,
     input logic [3:0]  prof_invert,
+    input logic        read_soon,
     input logic        may_read,
     input line_state_t line,
     input logic [S-1:0] free_from,
@@ -28,8 +29,9 @@ module litepulse_arbiter_environment #(
     input logic [2:0]  start_ends_off,
     input logic        hold_start
 );
-  logic        past = 1'b0, rst_was, may_read_was, be_due_was, hold_start_was, break_stays_was;
+  logic        past = 1'b0, rst_was, soon_was, may_read_was, be_due_was, hold_start_was, break_stays_was;
   logic [2:0]  due1, due2;      // a cycle ago; two cycles ago
+  logic [2:1]  due_soon_was = 2'd0;
   logic [8:0]  off_was;
   logic [5:0]  kind_was, profile_was;
   logic [23:0] data_was;
@@ -39,8 +41,10 @@ module litepulse_arbiter_environment #(
   assign live = ASSUMED || past;
   always_ff @(posedge clk) begin
     past <= 1'b1;
-    {rst_was, may_read_was, be_due_was, hold_start_was, break_stays_was} <= {rst, may_read, be_due, hold_start, break_stays};
+    {rst_was, be_due_was, hold_start_was, break_stays_was} <= {rst, be_due, hold_start, break_stays};
+    {soon_was, may_read_was} <= {read_soon, may_read || soon_was};
     {due1, due2} <= {due, due1 & {3{!rst_was}}};
+    due_soon_was <= due_soon;
     {off_was, kind_was, profile_was, data_was, be_data_was, invert_was} <= {off, kind, profile, data, be_data, prof_invert};
   end
   `ENVIRONMENT begin
@@ -64,7 +68,7 @@ module litepulse_arbiter_environment #(
     if (live && break_stays) `ASSUME(break_hold);
     if (past && break_stays_was && !rst_was) `ASSUME(break_hold);
     if (live) begin
-      `ASSUME((due & ~may_be_due) == 3'd0 && (be_asks || !be_due));
+      `ASSUME((due[2:1] & ~due_soon_was) == 2'd0 && (be_asks || !be_due));   // litepulse_slot announces a launch a cycle before
       // litepulse_line_tx: what is on the line shows as `free_next`; hold_start makes it active
       if (line.free_next) `ASSUME(!line.settled && line.free_off <= 3'(S - 1));
       if (S == 1) begin

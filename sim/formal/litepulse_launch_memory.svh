@@ -21,9 +21,11 @@
   logic        f_long, f_long2;
   logic        f_start = 1'b1;              // the first cycles, in which nothing writes
   logic [1:0]  f_age = 2'd0;
+  logic        f_soon = 1'b0;               // a read was announced in the last cycle
+  always_ff @(posedge clk) f_soon <= read_soon;
   initial assume (queue == 4'd0 && rests && wrote == 3'd0);
   always_comb begin
-    assume (g_entry != 3'd7 && (may_read || !g_matters) && (ren || !g_matters));
+    assume (g_entry != 3'd7 && (may_read || f_soon || !g_matters) && (ren || !g_matters));
     g_queue  = queue[1] && g_entry == 3'd5;
     g_config = cfg_write.we && cfg_ready && g_entry == {!cfg_write.is_profile, cfg_write.entry};
     if (f_start) assume (!cfg_write.we && !width_we);
@@ -66,7 +68,7 @@
     if (f_past && !f_start) assert (wdata == (queue[1:0] != 2'd0 ? g_width : f_config));
     if (f_past && !f_start && (queue[1] || (f_stable[0] && queue[2:0] == 3'd0))) assert (above == (wdata[31:11+SL] != '0)
         && between == (wdata[10+SL:2+SL] != '0));
-    assert (queue[1:0] != 2'd3 && (!rests || queue == 4'd0));
+    assert (queue[1:0] != 2'd3 && (!rests || (queue == 4'd0 && !f_soon)));
     assert ($onehot0(wrote));
     if (cfg_ready && cfg_write.we && cfg_write.is_profile) assert (f_long2 == ({cfg_write.period_high, cfg_data} >= 36'(4 * S * 256))
         && f_long == f_long2);

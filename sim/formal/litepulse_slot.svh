@@ -106,6 +106,9 @@
     end
   end
   always_ff @(posedge clk) begin
+    // announced, and nothing is announced for long
+    if (f_past && due) assert ($past(due_soon));
+    if (f_past && due_soon) assert (armed && count < 32'(4 * S));
     cover (f_past && due && $past(lead) == '0 && g_lead_ok);
     cover (f_past && due && $past(lead, 3) != '0 && g_lead_ok);
     cover (f_past && due && $past(load));

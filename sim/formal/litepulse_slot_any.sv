@@ -15,7 +15,7 @@ module litepulse_slot #(
     input  logic [15:0]  de_lead,
     input  logic [31:0]  nslack,
     output logic         due,
-    output logic         may_be_due,
+    output logic         due_soon,
     output logic [2:0]   off,
     output logic [S-1:0] lead,
     output logic         armed,
@@ -34,7 +34,7 @@ module litepulse_slot #(
   // a strobe of this step acts in the second cycle of the next
   assign ends     = armed && rest <= 35'sd4;
   assign due      = ends && !is_far && !(take_back && rest == 35'sd4);
-  assign may_be_due = due;
+  assign due_soon = 1'b1;
   assign off      = low;
   assign slack_ok = any_slack;
   assign lead     = any_lead;

@@ -28,7 +28,7 @@ class Register:
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 8  # version of this map
+VERSION_MINOR = 9  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -298,13 +298,14 @@ CONFIG = (
         Field("rearm", 10, 1, "answer again and again"),
         Field("exclusive", 11, 1, "while armed, best-effort bytes wait"),
         Field("ignore_own", 12, 1, "our own transmission does not trigger"),
+        Field("burst", 16, 16, "launches behind the first, `resp_holdoff` apart; 0 for `LIN`"),
     )),
     Register("resp_match", 33, "byte trigger", (
         Field("value", 0, 8, "value"),
         Field("mask", 8, 8, "bits compared"),
     )),
-    Register("resp_delay", 34, "from the reference to the launch; refused if it does not fit", (
-        Field("delay", 0, 24, "ticks"),
+    Register("resp_delay", 34, "from the reference to the launch", (
+        Field("delay", 0, 32, "ticks"),
     )),
     Register("resp_width", 35, "ticks, for kind pulse"),
     Register("resp_launch", 36, "what the response is", (
@@ -312,8 +313,8 @@ CONFIG = (
         Field("profile", 8, 2, "line profile"),
         Field("kind", 10, 2, "what to put on the line", values=LAUNCH_KINDS),
     )),
-    Register("resp_holdoff", 37, "after a response, in which triggers are ignored; refused if it does not fit", (
-        Field("holdoff", 0, 24, "ticks"),
+    Register("resp_holdoff", 37, "between the launches of a burst, and behind the last one, in which triggers are ignored", (
+        Field("holdoff", 0, 32, "ticks"),
     )),
     Register("resp_arm", 38, "arm or disarm", (
         Field("arm", 0, 1, "1 arms with the words above"),
@@ -338,7 +339,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x00000008),
+    ), reset=0x00000009),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),
