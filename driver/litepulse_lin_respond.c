@@ -81,11 +81,14 @@ u64 litepulse_lin_respond_space(const struct litepulse_lin *lin)
 
 static int litepulse_lin_respond_arm(struct litepulse_lin *lin)
 {
+	u64 space;
+
 	lockdep_assert_held(&lin->mutex);
 	if (!lin->lp->lin_entries)
 		return 0;
-	return litepulse_consumer_lin_arm(lin->lp, &lin->claimant,
-					  min_t(u64, litepulse_lin_respond_space(lin), U32_MAX));
+	space = litepulse_lin_respond_space(lin);
+	return space > U32_MAX ? -EINVAL :
+				 litepulse_consumer_lin_arm(lin->lp, &lin->claimant, space);
 }
 
 /**

@@ -1044,7 +1044,8 @@ static int litepulse_output_check_lin(struct litepulse *lp,
  * @claimant: holder of the claim
  * @responder: how
  *
- * If the delay is shorter than the core can do, RESPONDER_MISSED reports it when it is triggered.
+ * If the delay, or the period of a burst, is shorter than the core can do, RESPONDER_MISSED reports
+ * it when it is triggered.
  *
  * Return: 0, -EINVAL (also: what does not fit), -ENOENT if its profile was never set, -ESTALE, or
  * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the
@@ -1055,7 +1056,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 {
 	const u32 known = LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_FALL |
 		LITEPULSE_RESPONDER_REARM | LITEPULSE_RESPONDER_EXCLUSIVE |
-		LITEPULSE_RESPONDER_IGNORE_OWN;
+		LITEPULSE_RESPONDER_IGNORE_OWN | LITEPULSE_RESPONDER_PULSES_MASK;
 	struct litepulse_word words[] = {
 		{ LITEPULSE_CFG_RESP_TRIGGER,
 		  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, responder->trigger & 7) |
@@ -1070,7 +1071,10 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_EXCLUSIVE_MASK,
 				     responder->flags & LITEPULSE_RESPONDER_EXCLUSIVE ? 1 : 0) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_IGNORE_OWN_MASK,
-				     responder->flags & LITEPULSE_RESPONDER_IGNORE_OWN ? 1 : 0) },
+				     responder->flags & LITEPULSE_RESPONDER_IGNORE_OWN ? 1 : 0) |
+			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_BURST_MASK,
+				     FIELD_GET(LITEPULSE_RESPONDER_PULSES_MASK,
+					       responder->flags)) },
 		{ LITEPULSE_CFG_RESP_MATCH,
 		  FIELD_PREP(LITEPULSE_CFG_RESP_MATCH_VALUE_MASK, responder->value) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_MATCH_MASK_MASK, responder->mask) },

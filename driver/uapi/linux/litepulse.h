@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; it only grows. */
-#define LITEPULSE_ABI 5
+#define LITEPULSE_ABI 6
 
 /*
  * Number of the line discipline for a board behind a serial port, unless the module's parameter
@@ -507,6 +507,10 @@ struct litepulse_train_stop {
 #define LITEPULSE_RESPONDER_REARM      0x04 /* answer every trigger, not only the first */
 #define LITEPULSE_RESPONDER_EXCLUSIVE  0x08 /* while armed the tty's bytes wait */
 #define LITEPULSE_RESPONDER_IGNORE_OWN 0x10 /* our own transmission triggers nothing */
+/* a trigger is answered by a burst of n launches, 1 to LITEPULSE_RESPONDER_PULSES_MAX; version 6 */
+#define LITEPULSE_RESPONDER_PULSES(n)	((__u32)((n) - 1) << 16)
+#define LITEPULSE_RESPONDER_PULSES_MASK 0xffff0000
+#define LITEPULSE_RESPONDER_PULSES_MAX	65536
 
 /**
  * struct litepulse_responder - a launch a fixed time after a trigger, whatever the CPU does
@@ -514,10 +518,11 @@ struct litepulse_train_stop {
  * @channel: input of an edge; number @inputs is the line
  * @value: byte to look for...
  * @mask: ... in these bits
- * @flags: LITEPULSE_RESPONDER_*
- * @delay: ticks from the edge, from the end of the byte's frame or of the break to the launch,
- *	below 2^24
- * @holdoff: ticks from the launch in which nothing triggers, below 2^24
+ * @flags: LITEPULSE_RESPONDER_*, and LITEPULSE_RESPONDER_PULSES(n); without it n is 1
+ * @delay: ticks from the edge, from the end of the byte's frame or of the break to the launch;
+ *	before version 6 below 2^24
+ * @holdoff: ticks from the last launch in which nothing triggers; before version 6 below 2^24.
+ *	If n is more than 1, also the period of the burst: ticks from each launch to the next
  * @width: of a pulse, in ticks; else 0
  * @kind: LITEPULSE_LAUNCH_*
  * @profile: line profile, 0 to 3
@@ -526,7 +531,15 @@ struct litepulse_train_stop {
  *
  * -ENOENT as for litepulse_train, if its profile was never set.
  *
- * LITEPULSE_TRIGGER_LIN: @delay is the space before each byte of an answer, @kind is
+ * If n is more than 1, launch k, from 0 to n - 1, is exactly @delay + k * @holdoff ticks after the
+ * trigger. Until the last launch the tty's bytes wait. Until @holdoff ticks after it nothing else
+ * triggers. Without LITEPULSE_RESPONDER_REARM the responder is off after one burst. A launch that
+ * finds the line busy is reported as missed, and the burst goes on. One that is late ends the
+ * burst: launch 0 if @delay is shorter than the core can do, launch 1 if the period is. The number
+ * in litepulse_event.data of TX and RESPONDER_MISSED is k; if n is 1, it counts the answers since
+ * the responder was armed.
+ *
+ * LITEPULSE_TRIGGER_LIN: n is 1, @delay is the space before each byte of an answer, @kind is
  * LITEPULSE_LAUNCH_FRAME, @flags has LITEPULSE_RESPONDER_REARM and perhaps
  * LITEPULSE_RESPONDER_EXCLUSIVE, all else is 0. The tty's settings are those of the bus: 8 data
  * bits, no parity, 1 stop bit, and a bit of at least 64 cycles of the core's clock, else -ERANGE.

@@ -786,7 +786,7 @@ static int known_get(char *text, const struct kernel_param *parameter)
 	u64 now = tick_of(&all[0]);
 
 	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d break %d lows %u low_us %u now %d level %u period %u "
-			  "rest %u filtered %u samples %u loop %u\n",
+			  "rest %u filtered %u samples %u loop %u behind %u delay %u apart %u\n",
 			  all[0].launch_count + all[1].launch_count, all[0].wants,
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo,
@@ -795,14 +795,19 @@ static int known_get(char *text, const struct kernel_param *parameter)
 			  !!(all[0].line & LITEPULSE_CFG_LINE_REST_MASK),
 			  (u32)FIELD_GET(LITEPULSE_CFG_FILTER_ENABLE_MASK, all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_FILTER)]),
 			  (u32)FIELD_GET(LITEPULSE_CFG_FILTER_LENGTH_MASK, all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_FILTER)]),
-			  !!(all[0].line & LITEPULSE_CFG_LINE_LOOPBACK_MASK));
+			  !!(all[0].line & LITEPULSE_CFG_LINE_LOOPBACK_MASK),
+			  (u32)FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_BURST_MASK,
+					 all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_TRIGGER)]),
+			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_DELAY)],
+			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_HOLDOFF)]);
 }
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
 module_param_cb(known, &known_ops, NULL, 0444);
 MODULE_PARM_DESC(known, "launches waiting; of board 0: services, lead, lag and tail in ticks, accesses while suspended, TX held low, "
 		 "times that it was low until now, how long in all, whether it is low now, bytes that interrupt, bit period in 2^-8 ticks, "
-		 "whether it has a level at rest of its own, channels behind the filter, its length, whether its output is looped back");
+		 "whether it has a level at rest of its own, channels behind the filter, its length, whether its output is looped back, "
+		 "launches of the responder behind the first, its delay, and the ticks between them");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -38,12 +38,12 @@ void rebind(void)
 
 int known(const char *name)
 {
-	char text[300], *place;
+	char text[400], *place;
 
 	CHECK(!read_line("/sys/module/echo_board/parameters/known", text, sizeof(text)));
 	place = strstr(text, name);
 	CHECK(place);
-	return atoi(place + strlen(name));
+	return strtoul(place + strlen(name), NULL, 10);
 }
 
 int is(const char *path, const char *expected)

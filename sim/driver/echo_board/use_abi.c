@@ -53,7 +53,9 @@ static void lin_slave(int pulse)
 		SLAVE(.flags = 0), SLAVE(.profile = 1), SLAVE(.data = 1), SLAVE(.holdoff = 1),
 		SLAVE(.kind = LITEPULSE_LAUNCH_BREAK, .data = 13), SLAVE(.channel = 1),
 		SLAVE(.kind = LITEPULSE_LAUNCH_PULSE, .width = 5), SLAVE(.width = 1),
-		SLAVE(.trigger = 5), SLAVE(.value = 1), SLAVE(.mask = 1), SLAVE(.delay = 1 << 24),
+		SLAVE(.trigger = 5), SLAVE(.value = 1), SLAVE(.mask = 1),
+		SLAVE(.flags = rearm | LITEPULSE_RESPONDER_PULSES(2)),
+		SLAVE(.flags = rearm | LITEPULSE_RESPONDER_PULSES(65536)),
 	};
 	int fd = claim(pulse), tty = open_tty(B115200);
 	struct termios settings;
@@ -73,6 +75,9 @@ static void lin_slave(int pulse)
 		CHECK(entry(fd, off_with[i]) == -EINVAL);
 
 	CHECK(!respond(fd, SLAVE()) && !respond(fd, SLAVE(.flags = rearm | own)));
+	CHECK(!respond(fd, SLAVE(.flags = rearm | LITEPULSE_RESPONDER_PULSES(1))));
+	CHECK(!respond(fd, SLAVE(.delay = UINT32_MAX)) &&
+	      (unsigned int)known("delay") == UINT32_MAX);
 	for (unsigned int flag = 1; flag <= LITEPULSE_RESPONDER_IGNORE_OWN; flag <<= 1)
 		CHECK(respond(fd, SLAVE(.flags = rearm | flag)) ==
 		      (flag & (rearm | own) ? 0 : -EINVAL));
@@ -91,6 +96,34 @@ static void lin_slave(int pulse)
 	settings.c_cflag ^= CS8 | CS7;
 	CHECK(!tcsetattr(tty, TCSANOW, &settings) && !respond(fd, SLAVE()));
 	close(tty);
+	close(fd);
+}
+
+/* Bursts of a responder, which the board gets as they are requested. */
+static void bursts(int pulse)
+{
+	const unsigned int rise = LITEPULSE_RESPONDER_RISE;
+	const unsigned int launches[] = { 1, 2, 3, 65535, LITEPULSE_RESPONDER_PULSES_MAX };
+	int fd = claim(pulse);
+
+	CHECK(!set_profile(fd, 1, 9600, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(launches); i++) {
+		const unsigned int flags = rise | LITEPULSE_RESPONDER_PULSES(launches[i]);
+
+		CHECK(!respond(fd, PULSE_ANSWER(.flags = flags, .delay = UINT32_MAX, .width = 5,
+						.holdoff = UINT32_MAX - i, .profile = 1)));
+		CHECK(known("behind") == (int)launches[i] - 1);
+		CHECK((unsigned int)known("delay") == UINT32_MAX &&
+		      (unsigned int)known("apart") == UINT32_MAX - i);
+	}
+	/* Between those of a burst and the named flags none is known. */
+	for (unsigned int flag = LITEPULSE_RESPONDER_IGNORE_OWN << 1; flag < 1 << 16; flag <<= 1)
+		CHECK(respond(fd, PULSE_ANSWER(.flags = rise | flag, .width = 5, .profile = 1)) ==
+		      -EINVAL);
+	/* Off has none. */
+	CHECK(respond(fd, (struct litepulse_responder){
+			.flags = LITEPULSE_RESPONDER_PULSES(2) }) == -EINVAL);
+	CHECK(!respond(fd, NO_RESPONDER));
 	close(fd);
 }
 
@@ -203,6 +236,7 @@ static void abi(void)
 
 	rights(pulse);
 	lin_slave(pulse);
+	bursts(pulse);
 	sizes(pulse);
 	levels(pulse);
 	wait_for_room(pulse);

@@ -89,6 +89,7 @@ static uint32_t word(void)
 /* An argument that may make sense. Most fields are small, and reserved ones 0. */
 static void fill(unsigned long command, void *argument, size_t size)
 {
+	struct litepulse_responder *responder = argument;
 	struct litepulse_lin_entry *entry = argument;
 
 	memset(argument, 0, size);
@@ -122,6 +123,9 @@ static void fill(unsigned long command, void *argument, size_t size)
 		FILL(litepulse_responder, .trigger = draw(4), .channel = draw(6), .value = draw(256),
 		     .mask = draw(256), .flags = draw(32), .delay = 100 + draw(1000),
 		     .width = draw(2) * 50, .kind = draw(3), .data = draw(2) * 9);
+		responder->holdoff = draw(5000);
+		if (draw(2))
+			responder->flags |= LITEPULSE_RESPONDER_PULSES(1 + draw(20));
 		if (!draw(3))
 			FILL(litepulse_responder, .trigger = LITEPULSE_TRIGGER_LIN,
 			     .flags = LITEPULSE_RESPONDER_REARM, .delay = draw(5000));

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 5
+ABI = 6
 LDISC = 8
 DEVICES = 0x10
 KIND_TX = 1
@@ -77,6 +77,8 @@ RESPONDER_FALL = 2
 RESPONDER_REARM = 4
 RESPONDER_EXCLUSIVE = 8
 RESPONDER_IGNORE_OWN = 0x10
+RESPONDER_PULSES_MASK = 0xffff0000
+RESPONDER_PULSES_MAX = 0x10000
 LIN_IDS = 0x40
 LIN_ENTRY_ENHANCED = 1
 LIN_ENTRY_ONCE = 2
