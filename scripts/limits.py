@@ -179,6 +179,18 @@ def responder() -> list[Row]:
         soonest("shortest delay after a break", "RESPONSE_MIN_BREAK"),
         ("longest delay", time(delay), f"{delay:,} ticks", "[core.md](core.md)"),
         (
+            "pulses or frames of a burst",
+            f"1 to {1 << bits('resp_trigger', 'burst'):,}",
+            "each at an exact distance from the trigger",
+            "[cli.md](cli.md#responder)",
+        ),
+        (
+            "period of a burst",
+            f"{time(c['BURST_MIN_CYCLES'])} to {time(holdoff)}",
+            f"{c['BURST_MIN_CYCLES']} cycles, and the `de` lead; up to {holdoff:,} ticks",
+            page,
+        ),
+        (
             "triggers are ignored after an answer for",
             f"{time(c['RESPONSE_REST'])} to {time(holdoff)}",
             f"{c['RESPONSE_REST']} cycles; holdoff up to {holdoff:,} ticks",

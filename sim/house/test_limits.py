@@ -25,7 +25,8 @@ def test_what_newcomers_met_only_in_errors():
     for row in (
         "| shortest period | 6.667 µs (150 kHz) | 320 cycles",
         "| longest period | 89.478 s |",
-        "| longest delay | 349.525 ms | 16,777,215 ticks |",
+        "| longest delay | 89.478 s | 4,294,967,295 ticks |",
+        "| period of a burst | 375 ns to 89.478 s | 18 cycles, and the `de` lead; up to 4,294,967,295 ticks |",
     ):
         assert row in text, row
 

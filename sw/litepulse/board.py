@@ -28,7 +28,7 @@ from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Format, Launch, Profile, Response, Trigger
 from litepulse.measurement import TrainListener
 from litepulse.plan import Order, Time, What, check_overlap, frame, launch_from, launch_of, line_format, period_of, profile_of, train_plan
-from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_echo, check_trigger
+from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_burst, check_echo, check_trigger, period_of_burst
 from litepulse.train import Train, change_train
 from litepulse.units import WORD, Duration, Moment, Number, Whole, is_timedelta, to_duration, whole, within
 
@@ -522,8 +522,10 @@ class Board:
         byte: Whole | None = None,
         width: Time | None = None,
         break_bits: Whole | None = None,
+        pulses: Whole = 1,
+        every: Time | None = None,
         once: bool = False,
-        holdoff: Time = 0,
+        holdoff: Time | None = None,
         exclusive: bool = False,
         own: bool = False,
         echo: Time | None = None,
@@ -535,26 +537,35 @@ class Board:
         """Arms the responder: each trigger (Edge, Byte, Break) is answered `after` this time, by
         hardware.
 
-        The delay counts from the edge, or from the end of the received frame. once: only the first
-        trigger; holdoff: ignore triggers for this time after an answer; exclusive: no other bytes
-        start while armed; own: our own transmission may trigger, too; echo: it may come back until
-        this time after its end (default 16 cycles of the core's clock)
+        The delay counts from the edge, or from the end of the received frame. pulses: 1 to 65,536 of
+        them, `every` apart; until this time after the last one other triggers are ignored. once: only
+        the first trigger; holdoff: ignore triggers for this time after an answer, which a burst does
+        anyway; exclusive: no other bytes start while armed; own: our own transmission may trigger,
+        too; echo: it may come back until this time after its end (default 16 cycles of the core's
+        clock)
         """
         scale = self.timescale
         check_echo(echo, own)
+        number = check_burst(pulses, every, holdoff)
         fmt = line_format(format, invert)
+        launch, profile = launch_of(scale, byte, width, break_bits, fmt), profile_of(scale, baud, fmt)
+        if every is None:
+            rest = scale.whole_ticks(to_duration(0 if holdoff is None else holdoff, "holdoff"), "holdoff", 0, RESPONDER_LIMIT)
+        else:
+            rest = period_of_burst(scale, every, launch, profile)
         response = Response(
             self._trigger(on),
-            launch_of(scale, byte, width, break_bits, fmt),
+            launch,
             scale.whole_ticks(to_duration(after, "delay"), "delay", 0, RESPONDER_LIMIT),
-            scale.whole_ticks(to_duration(holdoff, "holdoff"), "holdoff", 0, RESPONDER_LIMIT),
+            rest,
             not once,
             exclusive,
             not own,
+            number,
         )
         limit = self.identity.echo_limit
         ticks = None if echo is None else scale.whole_ticks(to_duration(echo, "echo"), "echo", 0, limit)
-        return self.begin(Responder(self.backend, RespondPlan(response, profile_of(scale, baud, fmt), loopback, ticks)))
+        return self.begin(Responder(self.backend, RespondPlan(response, profile, loopback, ticks)))
 
     def _trigger(self, on: Trigger) -> Trigger:
         """With the number of its channel; BadInput unless it is a trigger of this board."""

@@ -24,6 +24,8 @@ MASK32 = 0xFFFFFFFF
 TRAIN_MIN_PERIOD = 320
 RESPONSE_MIN_BYTE = 7
 SAMPLES_LATENCY_BYTE = 4  # more, with several samples per cycle
+BURST_MIN_CYCLES = 18
+SAMPLES_LATENCY = 3  # more, with several samples per cycle
 LIN_BIT_MIN = 64  # bit period of a LIN slave
 
 

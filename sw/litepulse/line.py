@@ -199,10 +199,11 @@ class LinEntry:
 
 @dataclass(frozen=True)
 class Response:
-    """What the responder does: `launch`, `delay` ticks after the trigger.
+    """What the responder does: `launch`, `delay` ticks after the trigger, `pulses` times.
 
-    holdoff: ticks after an answer in which nothing triggers; rearm: answer every trigger, not only the first;
-    exclusive: no best-effort byte starts while armed; ignore_own: our own transmission does not trigger
+    holdoff: ticks after an answer in which nothing triggers, and from each pulse of a burst to the next;
+    rearm: answer every trigger, not only the first; exclusive: no best-effort byte starts while armed;
+    ignore_own: our own transmission does not trigger
     """
 
     trigger: Trigger
@@ -212,3 +213,8 @@ class Response:
     rearm: bool = True
     exclusive: bool = False
     ignore_own: bool = True
+    pulses: int = 1
+
+    def delay_of(self, pulse: int) -> int:
+        """Ticks from the trigger to a pulse of the burst; the first one is pulse 0."""
+        return self.delay + pulse * self.holdoff

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The responder: a launch a fixed time after a trigger, by hardware."""
+"""The responder: a launch, or a burst of them, a fixed time after a trigger, by hardware."""
 
 import math
 from collections import deque
@@ -12,12 +12,16 @@ from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
 from litepulse.errors import BadInput, shown
 from litepulse.interrupt import Flag
 from litepulse.job import Job, Poller
-from litepulse.layout import CONFIG
-from litepulse.line import Profile, Response, Trigger
-from litepulse.streams import Lost, edges
-from litepulse.units import WORD, Whole, whole, within
+from litepulse.layout import BURST_MIN_CYCLES, CONFIG, SAMPLES_LATENCY, place
+from litepulse.line import Launch, Profile, Response, Trigger
+from litepulse.plan import Time
+from litepulse.streams import Event, Lost, edges
+from litepulse.units import WORD, Timescale, Whole, to_duration, whole, within
 
 RESPONDER_LIMIT = (1 << CONFIG["resp_delay"].fields[0].size) - 1  # ticks of delay and holdoff
+PULSES_LIMIT = place(CONFIG["resp_trigger"], "burst")[1] + 1
+_REPORTED_TICKS = 1 << 24  # behind a launch, its record has been read
+_REFERENCES = 1 << 18  # triggers that are remembered at most
 
 
 def Edge(channel: Whole | str, way: str = "rise") -> Trigger:
@@ -56,6 +60,30 @@ def check_echo(echo: object, own: bool) -> None:
         raise BadInput("echo and own exclude each other: echo says for how long our own transmission does not trigger, with own it does")
 
 
+def check_burst(pulses: Whole, every: object, holdoff: object) -> int:
+    """The number of pulses, or BadInput unless it, `every` and `holdoff` (None: not given) fit together."""
+    number = within(pulses, "pulses", 1, PULSES_LIMIT)
+    if number == 1 and every is not None:
+        raise BadInput("every: it is the time between the pulses of a burst: give pulses, 2 or more, too")
+    if number > 1 and every is None:
+        raise BadInput(f"pulses: {number} of them need every, the time from one to the next")
+    if number > 1 and holdoff is not None:
+        raise BadInput("holdoff: behind the last pulse of a burst triggers are ignored for as long as every says: leave it out")
+    return number
+
+
+def period_of_burst(timescale: Timescale, every: Time, launch: Launch, profile: Profile) -> int:
+    """Ticks from pulse to pulse, or BadInput if the core cannot do that, or one is not over when the next begins."""
+    samples = timescale.samples_per_cycle
+    least = (BURST_MIN_CYCLES + (SAMPLES_LATENCY if samples > 1 else 0)) * samples
+    ticks = timescale.whole_ticks(to_duration(every, "every"), "every", least, RESPONDER_LIMIT)
+    length = launch.length(profile)
+    if ticks < length:
+        named = timescale.named
+        raise BadInput(f"every: the pulses would overlap: one takes {named(length)}, the next begins after {named(ticks)}")
+    return ticks
+
+
 @dataclass(frozen=True)
 class RespondPlan:
     """A response as the board does it.
@@ -74,7 +102,8 @@ class Answer:
     """An answer of the responder, or a miss.
 
     tick: of the launch; time: the same in seconds since the board's reset, exact; delay: ticks since the trigger's reference, None if
-    the trigger's record is not known; reason: None, or why nothing was launched: 'late', 'busy'. number: None for a miss
+    the trigger's record is not known; reason: None, or why nothing was launched: 'late', 'busy'. number: of the answer since the
+    responder was armed, None for a miss; of a burst: of the pulse within it, from 0, also for a miss
     """
 
     number: int | None
@@ -94,18 +123,25 @@ class Responder(Job[Answer]):
         self.poller = Poller(backend)
         self._seconds = backend.identity.timescale.seconds
         self._samples = backend.identity.samples_per_cycle
-        self._references: deque[int] = deque()  # in order
+        self._references: deque[int] = deque(maxlen=_REFERENCES)  # in order
+        self._reference: int | None = None  # that of the last answer whose trigger is known
         trigger = plan.response.trigger
         self._edge_channel = trigger.channel if trigger.kind == "edge" else None
 
     @property
     def delay(self) -> int:
-        """Ticks from the trigger's reference to the launch."""
+        """Ticks from the trigger's reference to the launch, the first one of a burst."""
         return self.plan.response.delay
+
+    @property
+    def every(self) -> int | None:
+        """Ticks from pulse to pulse of a burst; None without one."""
+        return self.plan.response.holdoff if self.plan.response.pulses > 1 else None
 
     def _prepare(self) -> None:
         """Sets profiles and forgets what was recorded."""
         backend, plan, trigger = self._backend, self.plan, self.plan.response.trigger
+        backend.responder.check(plan.response)
         backend.line.set_receiver(plan.profile, trigger.kind != "edge", plan.loopback, instead_of="responder")
         backend.line.set_profile(LAUNCH_PROFILE, plan.profile)
         self.echo = backend.line.set_echo(plan.echo)
@@ -139,24 +175,28 @@ class Responder(Job[Answer]):
             self.poller.pause(found >= 8)
 
     def _digest(self, batch: Batch) -> int:
-        """Takes the answers and misses of a batch, answers first; how many."""
+        """Takes the answers and misses of a batch; how many."""
         self._note_references(batch)
-        answers: list[Answer] = []
-        missed: list[Answer] = []
-        for event in batch.events:
-            if isinstance(event, Lost) or event.source != "responder":
-                continue
-            time = self._seconds(event.tick)
-            if event.kind == "tx":
-                answers.append(Answer(event.tag, event.tick, time, self.delay if self._is_known(event.tick) else None))
-            elif event.kind == "responder_missed":
-                missed.append(Answer(None, event.tick, time, None, event.reason or "unknown"))
-        self._ready += answers + missed
-        # A trigger whose answer was not reported within the longest delay has none.
-        oldest = self.poller.tick - 2 * RESPONDER_LIMIT
-        while self._references and self._references[0] < oldest:
-            self._references.popleft()
-        return len(answers) + len(missed)
+        found = [
+            self._answer(event)
+            for event in batch.events
+            if not isinstance(event, Lost) and event.source == "responder" and event.kind in ("tx", "responder_missed")
+        ]
+        self._ready += found
+        # A trigger whose first answer was not reported by now has none.
+        self._forget(self.poller.tick - self.delay - _REPORTED_TICKS)
+        return len(found)
+
+    def _answer(self, event: Event) -> Answer:
+        """Of its record."""
+        response, time = self.plan.response, self._seconds(event.tick)
+        burst = response.pulses > 1
+        delay = response.delay_of(event.tag if burst else 0)
+        # A late one has the tick at which that was found, any other one that at which it was to be launched.
+        known = event.reason != "late" and self._is_known(event.tick, delay)
+        if event.kind == "tx":
+            return Answer(event.tag, event.tick, time, delay if known else None)
+        return Answer(event.tag if burst else None, event.tick, time, None, event.reason or "unknown")
 
     def _note_references(self, batch: Batch) -> None:
         """The triggers of a batch."""
@@ -167,12 +207,19 @@ class Responder(Job[Answer]):
             length = math.floor(self.plan.profile.format.bits * self.plan.profile.bit_period.ticks)
             self._references += [b.tick + length for b in batch.received if not isinstance(b, Lost)]
 
-    def _is_known(self, tick: int) -> bool:
-        """Whether the trigger that an answer at `tick` belongs to was recorded: the delay is fixed, so its place is known exactly."""
-        wanted = tick - self.delay
-        while self._references and self._references[0] < wanted:
+    def _forget(self, tick: int) -> None:
+        """The triggers before a tick."""
+        while self._references and self._references[0] < tick:
             self._references.popleft()
-        return bool(self._references) and self._references[0] == wanted
+
+    def _is_known(self, tick: int, delay: int) -> bool:
+        """Whether the trigger that an answer at `tick` belongs to was recorded: the delay is fixed, so its place is known exactly."""
+        wanted = tick - delay
+        self._forget(wanted)
+        if self._references and self._references[0] == wanted:
+            self._reference = wanted
+        self._forget(tick + 1)  # until its launch a trigger is ignored: none of them has an answer
+        return self._reference == wanted
 
     def _finish(self) -> None:
         self._backend.responder.disarm()

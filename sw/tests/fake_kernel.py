@@ -14,6 +14,7 @@ class Kernel:
     """The driver's side: one claim, a train and a responder that may outlive it."""
 
     def __init__(self):
+        self.abi = 3
         self.train = self.responder = None
         self.profiles, self.claim, self.keep, self.calls = {}, None, 0, []
         self.kept = {}  # {what: line profile} of what an earlier claim has left
@@ -29,7 +30,7 @@ class Kernel:
 
     def answer(self, number, data):
         if number == abi.IOC_INFO:
-            return abi.Info(3, 6, 48_000_000, 1, 0, 1, 4, 256, 512, 512, 64, 7, -1, 0, 64)
+            return abi.Info(self.abi, 6, 48_000_000, 1, 0, 1, 4, 256, 512, 512, 64, 7, -1, 0, 64)
         if number == abi.IOC_STATUS:
             return abi.Status((self.train is not None) * abi.STATUS_TRAIN | (self.responder is not None) * abi.STATUS_RESPONDER, 64)
         if number == abi.IOC_TRAIN:

@@ -55,7 +55,7 @@ COUNTS = {
     "channel": {"name": 2},
     "launch": {"byte": 0x55, "break_bits": 13},
     "latency": {"byte": 0x55, "break_bits": 13, "seed": 9, "count": 3, "filter": 5},
-    "respond": {"byte": 0x55, "break_bits": 13},
+    "respond": {"byte": 0x55, "break_bits": 13, "pulses": 3},
     "time_of": {"tick": 100},
     "train": {"byte": 0x55, "break_bits": 13, "count": 3, "limit": 9},
 }
@@ -66,7 +66,7 @@ DURATIONS = {
     "capture": ["duration"],
     "launch": ["width"],
     "latency": ["width", "interval", "jitter", "duration", "timeout", "blank", "holdoff"],
-    "respond": ["after", "width", "holdoff"],
+    "respond": ["after", "width", "every", "holdoff"],
     "send": ["every"],
     "train": ["period", "width"],
 }
@@ -93,6 +93,7 @@ OTHER = {
 }
 EXCLUDES = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "byte": ("width", "break_bits"), "period": ("rate",)}
 EXCLUDES |= {"rate": ("period",), "step": ("rate",)}
+NEEDS = {("respond", "pulses"): {"every": "40ms"}, ("respond", "every"): {"pulses": 2, "width": "10us"}}
 READING = ClockReading(tick=1000, raw_before=900, raw_after=1500, monotonic=5_000_000, realtime=7_000_000)
 
 
@@ -120,7 +121,7 @@ def board():
 def given(method, name, value):
     """The arguments of a method with one of this value."""
     arguments = {key: None if key in EXCLUDES.get(name, ()) else other for key, other in METHODS[method].items()}
-    arguments |= ({"interval": "40ms"} if method.startswith("latency") else {}) | {name: value}
+    arguments |= ({"interval": "40ms"} if method.startswith("latency") else {}) | NEEDS.get((method, name), {}) | {name: value}
     if method == "adjust":
         return {key: other for key, other in arguments.items() if other is not None}
     return arguments

@@ -63,7 +63,7 @@ ENDLESS = {
     "train": TRAIN,
     "capture": ["capture", "--inputs", "0"],
     "lsl": ["lsl", "--inputs", "0"],
-    "respond": RESPOND,
+    "respond": [*RESPOND, "--pulses", "3", "--every", "2ms"],
     "lin monitor": ["lin", "monitor"],
     "lin master": ["lin", "master", str(LDF), "--schedule", "Normal", "--loopback"],
     "lin slave": ["lin", "slave", str(LDF), "--node", "Window"],
@@ -419,6 +419,7 @@ def test_every_verb_takes_the_options_of_a_device(verb):
         (["train", "--rat", "58"], "--rate"),
         (["train", "--rat=58", "--count", "5"], "--rate"),
         (["respond", "--on", "break", "--dely", "1us"], "--delay"),
+        ([*RESPOND, "--pusles", "3"], "--pulses"),
         (["plot", "file", "--outptu", "x.png"], "--output"),
     ],
 )

@@ -296,6 +296,9 @@ class LaunchQueue(Protocol):
 class ResponderControl(Protocol):
     """The responder and its LIN slave, Backend.responder."""
 
+    def check(self, response: Response) -> None:
+        """Unsupported if the backend cannot do that; nothing changes."""
+
     def arm(self, response: Response) -> None:
         """Programs and arms the responder."""
         ...

@@ -13,13 +13,16 @@ from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, simulated_mark
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
+from litepulse.line import Response
 from litepulse.output import ns
-from litepulse.respond import check_echo
+from litepulse.respond import PULSES_LIMIT, check_burst, check_echo
 from litepulse.spool import Spool
 from litepulse.units import in_ticks, si
 
 SHOWN_MISSES = 3
+SHOWN_DELAYS = 5
 EXAMPLES = """  litepulse respond --on edge:0:rise --delay 5us --width 1us
+  litepulse respond --on edge:0:rise --delay 2ms --pulses 10 --every 20ms --width 1ms --high
   litepulse respond --on byte:0x55 --delay 200us --byte 0xaa --baud 19200 --keep
   litepulse respond --off"""
 
@@ -31,8 +34,21 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--on", metavar="TRIGGER", type=arguments.trigger, help="edge:CHANNEL[:rise|fall|both], byte:VALUE[/MASK] or break")
     sub.add_argument("--off", action="store_true", help="disarm the responder and return")
     sub.add_argument("--delay", metavar="T", type=time("delay"), help="from the edge, or from the end of the received frame")
+    sub.add_argument(
+        "--pulses",
+        default="1",
+        metavar="N",
+        type=arguments.count("pulses", 1, PULSES_LIMIT),
+        help=f"answer with a burst of N pulses or frames, 1 to {PULSES_LIMIT} (default 1)",
+    )
+    sub.add_argument("--every", metavar="T", type=time("every"), help="from each of them to the next")
     sub.add_argument("--once", action="store_true", help="answer only the first trigger")
-    sub.add_argument("--holdoff", default="0t", metavar="T", type=time("holdoff"), help="ignore triggers for T after an answer")
+    sub.add_argument(
+        "--holdoff",
+        metavar="T",
+        type=time("holdoff"),
+        help="ignore triggers for T after an answer (default 0; with --pulses: as --every)",
+    )
     sub.add_argument("--exclusive", action="store_true", help="no other bytes start while armed")
     sub.add_argument("--own", action="store_true", help="our own transmission may trigger, too")
     sub.add_argument(
@@ -41,7 +57,13 @@ def add(verbs: Verbs) -> None:
         type=time("echo"),
         help="our own transmission echoes until so long after its end (default: 16 cycles of the clock)",
     )
-    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after N answers and misses")
+    sub.add_argument(
+        "--count",
+        default="0",
+        metavar="N",
+        type=arguments.count(),
+        help="stop after N answers and misses; each pulse of a burst is one",
+    )
     sub.add_argument("--for", dest="duration", metavar="T", type=time("for"), help="stop after this time of the board's clock")
     sub.add_argument("--keep", action="store_true", help="leave it armed and return")
     arguments.add_frame(sub)
@@ -56,6 +78,7 @@ def run(args: Namespace) -> int:
     if missing:
         raise BadInput(f"give {' and '.join(missing)}, or --off")
     check_echo(args.echo, args.own)
+    check_burst(args.pulses, args.every, args.holdoff)
     if args.keep and args.sim:
         raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
     if args.sim and not args.stimulus and args.count == 0 and args.duration is None:
@@ -64,6 +87,8 @@ def run(args: Namespace) -> int:
         job = board.respond(
             args.on,
             args.delay,
+            pulses=args.pulses,
+            every=args.every,
             once=args.once,
             holdoff=args.holdoff,
             exclusive=args.exclusive,
@@ -82,6 +107,13 @@ def named(trigger: Trigger, board: Board) -> str:
     return str(trigger).replace(f"on {trigger.channel}", "on rx")
 
 
+def described(response: Response, trigger: str) -> str:
+    """A response in words."""
+    if response.pulses == 1:
+        return f"{trigger} → {response.launch} after {in_ticks(response.delay)}"
+    return f"{trigger} → {response.pulses} × {response.launch}, every {in_ticks(response.holdoff)}, after {in_ticks(response.delay)}"
+
+
 def disarm(args: Namespace) -> int:
     """--off"""
     with arguments.board(args, own=False) as board:
@@ -98,13 +130,11 @@ def keep(args: Namespace, board: Board, job: Responder) -> int:
     job.detach()
     response, trigger = job.plan.response, named(job.plan.response.trigger, board)
     if args.style == "json":
-        numbers = {"delay_ticks": job.delay, "echo_ticks": job.echo}
+        numbers = {"pulses": response.pulses, "delay_ticks": job.delay, "every_ticks": job.every, "echo_ticks": job.echo}
         output.write_json(shared(board, "respond") | {"armed": True, "trigger": trigger, **numbers})
     else:
         words = arguments.device_words(args, board)
-        output.write(
-            f"{headline(board)}\narmed: {trigger} → {response.launch} after {in_ticks(job.delay)}; 'litepulse{words} stop' disarms"
-        )
+        output.write(f"{headline(board)}\narmed: {described(response, trigger)}; 'litepulse{words} stop' disarms")
     return 0
 
 
@@ -112,6 +142,7 @@ def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) 
     """Shows what the responder does until it ends, then disarms it."""
     ts, rows_out, response = board.timescale, None, job.plan.response
     trigger = named(response.trigger, board)
+    burst, number = response.pulses > 1, "pulse" if response.pulses > 1 else "n"
     answers, misses = Spool(), Spool()
     counts = {"answers": 0, "missed": 0}
     first_missed: list[Answer] = []
@@ -124,22 +155,22 @@ def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) 
             rows_out.row(answer.number, tick, ns(ts, tick), None if delay is None else ns(ts, delay), answer.reason or "answered")
         if answer.reason is not None:
             if args.style == "json":
-                misses.add({"tick": tick, "reason": answer.reason})
+                misses.add(({number: answer.number} if burst else {}) | {"tick": tick, "reason": answer.reason})
             elif len(first_missed) < SHOWN_MISSES:
                 first_missed.append(answer)
             return
         if delay is not None:
             delays[delay] = delays.get(delay, 0) + 1
         if args.style == "json":
-            answers.add({"n": answer.number, "tick": tick, "reference": None if delay is None else tick - delay, "delay_ticks": delay})
+            answers.add({number: answer.number, "tick": tick, "reference": None if delay is None else tick - delay, "delay_ticks": delay})
 
     def look() -> None:
         nonlocal rows_out
         if args.style in ("csv", "vnl"):
-            rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "delay_ns", "outcome"), board.identity.backend)
+            rows_out = output.Rows(args.style, (number, "tick", "t_ns", "delay_ns", "outcome"), board.identity.backend)
         elif args.style is None:
             length = si(ts.seconds(response.delay), "s")
-            output.write(f"{headline(board)}\n{trigger} → {response.launch} after {in_ticks(response.delay)} = {length}")
+            output.write(f"{headline(board)}\n{described(response, trigger)} = {length}")
         end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
         with output.Live(f"answering{simulated_mark(board)}", args.count or None, args.style) as live:
             for batch in job.batches():
@@ -154,7 +185,9 @@ def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) 
         result = shared(board, "respond") | {
             "trigger": trigger,
             "launch": str(response.launch),
+            "pulses": response.pulses,
             "delay_ticks": response.delay,
+            "every_ticks": job.every,
             "echo_ticks": job.echo,
             "answers": answers,
             "missed": misses,
@@ -164,9 +197,11 @@ def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) 
         lost = records_lost(losses.total, losses.at_least)
         rows = [("answers", f"{counts['answers']}, {counts['missed']} missed, {lost}")]
         if delays:
-            shown = sorted(delays.items())[:5]
-            rows.append(("delay", ", ".join(f"{n}× {in_ticks(value)} = {si(ts.seconds(value), 's')}" for value, n in shown)))
-        rows += [("missed", f"{answer.reason} at tick {answer.tick}") for answer in first_missed]
+            shown = [f"{n}× {in_ticks(value)} = {si(ts.seconds(value), 's')}" for value, n in sorted(delays.items())[:SHOWN_DELAYS]]
+            rest = len(delays) - len(shown)
+            rows.append(("delay", ", ".join(shown) + (f", and {rest} more" if rest else "")))
+        which = "pulse {}: " if burst else ""
+        rows += [("missed", f"{which.format(answer.number)}{answer.reason} at tick {answer.tick}") for answer in first_missed]
         rows.append(("clock", clock_note(board)))
         return result, "\n".join(output.aligned(rows))
 

@@ -19,6 +19,9 @@ class BusResponder:
     def __init__(self, registers: Registers, session: Session) -> None:
         self._registers, self._session = registers, session
 
+    def check(self, response: Response) -> None:
+        """A core of this version can do all."""
+
     def arm(self, response: Response) -> None:
         trigger, launch = response.trigger, mapped(response.launch, self._session.launch_profile)
         self._session.mine.add("responder")
@@ -30,6 +33,7 @@ class BusResponder:
             "rearm": int(bool(response.rearm)),
             "exclusive": int(bool(response.exclusive)),
             "ignore_own": int(bool(response.ignore_own)),
+            "burst": response.pulses - 1,
         }
         self._registers.configure(
             ("resp_trigger", pack(CONFIG["resp_trigger"], **fields)),

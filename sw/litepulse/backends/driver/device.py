@@ -16,8 +16,9 @@ from litepulse.backends.interface import CLOCKS, DRIVER, ClockReading, Identity
 from litepulse.errors import InUse, LitePulseError, Refused, Restarted, TransportError
 from litepulse.layout import regs
 
-OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table
+OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table,
 LIN_ABI = 2
+BURST_ABI = 6  # and with bursts of the responder, and its times of 32 bits
 LAG_SECONDS = Fraction(1, 100)  # after which the driver has reported what happened
 _REASON = {errno.ETIME: "late", errno.EBUSY: "busy", errno.EINVAL: "invalid", errno.ENOENT: "profile"}
 _IFF_UP = 1

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
-from litepulse.backends.driver.device import LIN_ABI, refused
+from litepulse.backends.driver.device import BURST_ABI, LIN_ABI, refused
 from litepulse.backends.interface import NO_LIN_SLAVE, mapped
 from litepulse.errors import LitePulseError, Refused, Unsupported
 from litepulse.layout import LAUNCH_KIND, TRIGGER
 from litepulse.line import LinEntry, Response
-from litepulse.units import hexadecimal
+from litepulse.units import hexadecimal, in_ticks
+
+_BURST = abi.RESPONDER_PULSES_MASK & -abi.RESPONDER_PULSES_MASK  # of the flags: one launch behind the first
+_OLD_LIMIT = 1 << 24  # ticks, below which times were before BURST_ABI
 
 
 def _lin_entry(entry: LinEntry) -> abi.LinEntry:
@@ -33,7 +36,16 @@ class DriverResponder:
     def __init__(self, claim: Claim) -> None:
         self._claim, self._device = claim, claim.device
 
+    def check(self, response: Response) -> None:
+        device = self._device
+        long = max(response.delay, response.holdoff) >= _OLD_LIMIT
+        if device.abi < BURST_ABI and (response.pulses > 1 or long):
+            what = "bursts" if response.pulses > 1 else f"delays and holdoffs of {in_ticks(_OLD_LIMIT)} or more"
+            text = f"its interface is version {device.abi}, that takes {BURST_ABI}"
+            raise Unsupported(f"{device.path}: the kernel's driver is too old for {what}: {text}")
+
     def arm(self, response: Response) -> None:
+        self.check(response)
         trigger, launch = response.trigger, mapped(response.launch, self._claim.launch_profile)
         flags = (
             (abi.RESPONDER_RISE if trigger.rise else 0)
@@ -41,6 +53,7 @@ class DriverResponder:
             | (abi.RESPONDER_REARM if response.rearm else 0)
             | (abi.RESPONDER_EXCLUSIVE if response.exclusive else 0)
             | (abi.RESPONDER_IGNORE_OWN if response.ignore_own else 0)
+            | (response.pulses - 1) * _BURST
         )
         request = abi.Responder(
             TRIGGER[trigger.kind],
