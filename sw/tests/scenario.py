@@ -56,6 +56,10 @@ KEPT = {
     "no train": ["adjust", "--step", "1us"],
     "pulses": ["train", "--rate", "100", "--width", "100us", "--keep"],
     "answer": ["respond", "--on", "edge:0:rise", "--own", "--delay", "50us", "--width", "10us", "--once", "--count", "1", "--json"],
+    "burst": [
+        *("respond", "--on", "edge:0:rise", "--own", "--delay", "50us", "--width", "10us"),
+        *("--pulses", "3", "--every", "1000us", "--once", "--json"),
+    ],
     "armed": ["respond", "--on", "edge:1:rise", "--delay", "5us", "--width", "1us", "--keep", "--json"],
     "is armed": ["info", "--json"],
     "off": ["respond", "--off"],
@@ -289,6 +293,12 @@ def check_kept(outputs, results):
     assert results["pulses"]["status"] == 0 and "running: 100 Hz, pulse of" in results["pulses"]["out"]
     (answer,) = outputs["answer"]["answers"]
     assert answer["delay_ticks"] == outputs["answer"]["delay_ticks"] == ticks(outputs, "50us") and outputs["answer"]["missed"] == []
+    burst, delay, every = outputs["burst"], ticks(outputs, "50us"), ticks(outputs, "1000us")
+    assert (burst["pulses"], burst["every_ticks"], burst["missed"]) == (3, every, [])
+    assert [(a["pulse"], a["delay_ticks"], a["tick"] - a["reference"]) for a in burst["answers"]] == [
+        (k, delay + k * every, delay + k * every) for k in range(3)
+    ]
+    assert len({a["reference"] for a in burst["answers"]}) == 1
     assert (
         outputs["armed"]["armed"] is True
         and outputs["is armed"]["responder_armed"] is True
