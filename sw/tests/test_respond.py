@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import litepulse
-from litepulse import cli, respond
+from litepulse import cli, respond, witness
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.driver.backend import DriverBackend
@@ -315,10 +315,10 @@ def test_a_period_that_does_not_fit_the_board(served):
 # On the simulated SoC: every tick --------------------------------------------------------------------------------------------
 
 
-def simulated(stimulus, tmp_path, *words, style="--json"):
+def simulated(stimulus, tmp_path, *words, style="--json", options=()):
     """What the command prints, with what it says otherwise; the pins are in tmp_path / 'pins'."""
     (tmp_path / "stimulus").write_text("".join(f"{tick} {channel} {level}\n" for tick, channel, level in sorted(stimulus)))
-    files = ["--stimulus", str(tmp_path / "stimulus"), "--vcd", str(tmp_path / "pins")]
+    files = ["--stimulus", str(tmp_path / "stimulus"), "--vcd", str(tmp_path / "pins"), *options]
     whole = [sys.executable, "-m", "litepulse", "--sim", "--wire", "none", *files, "respond", *words, *([style] if style else [])]
     return subprocess.run(whole, env=ENV, capture_output=True, text=True, timeout=300, check=False)
 
@@ -395,6 +395,19 @@ def test_frames_back_to_back(trigger, tmp_path):
     assert [(a["pulse"], a["tick"], a["delay_ticks"]) for a in result["answers"]] == [(k, starts[k], delays[k]) for k in range(3)]
     sent = [(start + k * bit, level) for start in starts for k, level in enumerate([0, *(0x3C >> k & 1 for k in range(8)), 1])]
     assert line(tmp_path) == [now for before, now in zip([(0, 1), *sent], sent) if before[1] != now[1]]
+
+
+def test_sigrok_times_a_burst(tmp_path):
+    """An independent witness: the sample numbers of a session are ticks."""
+    assert witness.available(), "the independent witness is not installed: apt install sigrok-cli"
+    delay, every, session = 240, 12_345, tmp_path / "pins.sr"
+    words = ["--on", "edge:0:rise", "--delay", f"{delay}t", "--pulses", "6", "--every", f"{every}t", "--width", "48t", "--once"]
+    done = simulated(high(FIRST), tmp_path, *words, options=["--sr", str(session)])
+    assert done.returncode == 0, done.stderr
+    decoder = ["-P", "timing:data=tx:edge=falling", "-A", "timing=time", "--protocol-decoder-samplenum"]
+    output = subprocess.run(["sigrok-cli", "-i", session, *decoder], capture_output=True, text=True, check=True).stdout
+    starts = [FIRST + delay + k * every for k in range(6)]
+    assert [line.split(" ")[0] for line in output.splitlines()] == [f"{a}-{b}" for a, b in zip(starts, starts[1:])]
 
 
 def test_a_pulse_that_finds_the_line_busy(tmp_path):
