@@ -151,7 +151,7 @@ def test_the_driver_gets_the_pulses_in_its_flags(pulses, kernel):
         (0, 1 << 24, 1, "delays and holdoffs of 16777216 ticks or more"),
     ],
 )
-def test_an_older_driver_is_told_nothing(delay, holdoff, pulses, what, kernel):
+def test_an_older_driver_gets_no_burst(delay, holdoff, pulses, what, kernel):
     """It would refuse that with a number of an error; what it has armed stays as it is."""
     kernel.abi = 5
     program = DriverBackend("/dev/null")
