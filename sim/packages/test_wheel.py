@@ -53,7 +53,7 @@ with litepulse.open(sim=True) as board, board.train(rate=1000, baud=115200, coun
 IMPORT_ALL = """
 import importlib, pkgutil, litepulse
 names = {module.name for module in pkgutil.walk_packages(litepulse.__path__, "litepulse.") if not module.name.endswith("__main__")}
-names -= {"litepulse.labgrid", "litepulse.pytest_plugin"}  # these are imported by programs that are not here
+names -= {"litepulse.labgrid", "litepulse.lin.can_bus", "litepulse.pytest_plugin"}  # of programs that are not here
 for name in names:
     importlib.import_module(name)
 print(len(names))

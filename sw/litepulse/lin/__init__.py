@@ -14,6 +14,7 @@ from litepulse.lin.description import Description, Raw, Slot, Value
 from litepulse.lin.faults import Injection
 from litepulse.lin.frames import CLASSIC, ENHANCED, Assembler, Expected, Frame, Spaces
 from litepulse.lin.inject import inject
+from litepulse.lin.link import Link, Missed, link
 from litepulse.lin.master import Master, Request, master, request
 from litepulse.lin.monitor import Monitor, monitor
 from litepulse.lin.protocol import checksum, frame_id_of, protected_id
@@ -28,7 +29,9 @@ __all__ = [
     "Expected",
     "Frame",
     "Injection",
+    "Link",
     "Master",
+    "Missed",
     "Monitor",
     "Raw",
     "Reassembly",
@@ -40,6 +43,7 @@ __all__ = [
     "checksum",
     "frame_id_of",
     "inject",
+    "link",
     "master",
     "monitor",
     "protected_id",
