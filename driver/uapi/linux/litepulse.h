@@ -532,8 +532,8 @@ struct litepulse_train_stop {
  * -ENOENT as for litepulse_train, if its profile was never set.
  *
  * If n is more than 1, launch k, from 0 to n - 1, is exactly @delay + k * @holdoff ticks after the
- * trigger. Until the last launch the tty's bytes wait. Until @holdoff ticks after it nothing else
- * triggers. Without LITEPULSE_RESPONDER_REARM the responder is off after one burst. A launch that
+ * trigger. Until the last launch the tty's bytes wait. Until @holdoff ticks after it, unless it was
+ * missed, nothing else triggers. Without LITEPULSE_RESPONDER_REARM the responder is off after one burst. A launch that
  * finds the line busy is reported as missed, and the burst goes on. One that is late ends the
  * burst: launch 0 if @delay is shorter than the core can do, launch 1 if the period is. The number
  * in litepulse_event.data of TX and RESPONDER_MISSED is k; if n is 1, it counts the answers since

@@ -44,10 +44,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--every", metavar="T", type=time("every"), help="from each of them to the next")
     sub.add_argument("--once", action="store_true", help="answer only the first trigger")
     sub.add_argument(
-        "--holdoff",
-        metavar="T",
-        type=time("holdoff"),
-        help="ignore triggers for T after an answer (default 0; with --pulses: as --every)",
+        "--holdoff", metavar="T", type=time("holdoff"), help="ignore triggers for T after an answer (default 0; with --pulses: as --every)"
     )
     sub.add_argument("--exclusive", action="store_true", help="no other bytes start while armed")
     sub.add_argument("--own", action="store_true", help="our own transmission may trigger, too")
@@ -58,11 +55,7 @@ def add(verbs: Verbs) -> None:
         help="our own transmission echoes until so long after its end (default: 16 cycles of the clock)",
     )
     sub.add_argument(
-        "--count",
-        default="0",
-        metavar="N",
-        type=arguments.count(),
-        help="stop after N answers and misses; each pulse of a burst is one",
+        "--count", default="0", metavar="N", type=arguments.count(), help="stop after N answers and misses; each pulse of a burst is one"
     )
     sub.add_argument("--for", dest="duration", metavar="T", type=time("for"), help="stop after this time of the board's clock")
     sub.add_argument("--keep", action="store_true", help="leave it armed and return")
