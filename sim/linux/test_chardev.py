@@ -666,7 +666,8 @@ def test_bursts_of_the_responder(chardev):
     events = [(e[0], e[1], e[2], e[5] & 0xFF, e[4] >> 16) for e in report.events()]
     assert events[:8] == [(TX, RESPONDER, edge + delay + k * 3000, 0, k) for edge in (one, two) for k in range(4)]
     held = busy + delay + 2 * 200_000
-    assert events[8:13] == [
+    # The queue reports a launch later than the responder does.
+    assert sorted(events[8:13], key=lambda event: event[2]) == [
         (TX, RESPONDER, busy + delay, 0, 0),
         (TX, RESPONDER, busy + delay + 200_000, 0, 1),
         (TX, QUEUE, held - 10, 0, 9),
@@ -677,7 +678,7 @@ def test_bursts_of_the_responder(chardev):
     (missed,) = events[17:]
     assert missed[:2] == (MISSED, RESPONDER) and missed[3:] == (LATE, 1) and short + delay < missed[2] < short + delay + 100
     wide = [(tick, 20 if source == QUEUE else 50) for kind, source, tick, _, _ in events[:16] if kind == TX]
-    assert pulses(pins, "tx", active=0) == [*wide, (short + delay, 2)]
+    assert pulses(pins, "tx", active=0) == [*sorted(wide), (short + delay, 2)]
 
 
 def test_an_exclusive_responder_keeps_the_tty_waiting(chardev):
