@@ -230,7 +230,7 @@ async def settings(dut):
 async def what_happened(dut):
     """The counters and levels are those of the requests."""
     bus = await start(dut)
-    assert await configure(bus, train_count=7, resp_delay=1 << 24, event_mask=1, echo=0xFFFF, line=1 << 3) == (3, 2)
+    assert await configure(bus, train_count=7, resp_arm=1, event_mask=1, echo=0xFFFF, line=1 << 3) == (3, 2)
     assert await csr(bus, "configs") == {"applied": 3, "refused": 2}
     await configure(bus, **PROFILE)
     room = 1 << DEPTH["launch"]
