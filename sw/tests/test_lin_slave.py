@@ -490,7 +490,7 @@ def test_what_makes_no_sense(words, message, capsys, board):
 @pytest.mark.parametrize(
     "words, message",
     [
-        ("--space 0.002", "space: 0.002 bit times is outside 0.003 to 6710.886, what the board can do at this bit rate"),
+        ("--space 0.002", "space: 0.002 bit times is outside 0.003 to 1717986.918, what the board can do at this bit rate"),
         ("--space 1e9", "space: 1000000000 bit times is outside"),
         ("--baud 751k", "baud: a LIN slave needs bits of 64 cycles or more, at most 750000 baud on this board"),
     ],
