@@ -27,6 +27,7 @@ METHODS = {
 NO_ARGUMENTS = {"close", "disarm", "now", "read_clocks", "status", "stop"}
 INTERNAL = {"begin", "take", "give_back"}
 WITHOUT = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "period": ("rate",)}  # what an argument excludes
+WITH = {("respond", "every"): {"pulses": 2}}  # what an argument of a method needs
 WRONG = [object(), [58], {}, "text", b"text", 0.001, -1.5, 3 + 4j, float("nan"), float("inf"), 10**5000, -(10**5000), None, litepulse, "²"]
 # Any object is true or false, and may be a label.
 ANY = {"bytes", "exclusive", "from_end", "invert", "keep", "loopback", "move_tx", "once", "own", "what"}
@@ -64,7 +65,7 @@ def test_every_method_is_here():
 
 @pytest.mark.parametrize("method, name, given", parameters())
 def test_a_wrong_type_is_refused(board, method, name, given):
-    given = {key: None if key in WITHOUT.get(name, ()) else value for key, value in given.items()}
+    given = {key: None if key in WITHOUT.get(name, ()) else value for key, value in given.items()} | WITH.get((method, name), {})
     call = getattr(board, method)
     with board.train(rate=50) if method == "adjust" else contextlib.nullcontext():
         for value in WRONG:
