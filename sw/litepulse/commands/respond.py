@@ -49,10 +49,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--exclusive", action="store_true", help="no other bytes start while armed")
     sub.add_argument("--own", action="store_true", help="our own transmission may trigger, too")
     sub.add_argument(
-        "--echo",
-        metavar="T",
-        type=time("echo"),
-        help="our own transmission echoes until so long after its end (default: 16 cycles of the clock)",
+        "--echo", metavar="T", type=time("echo"), help="our own transmission may echo for T after its end (default: 16 cycles of the clock)"
     )
     sub.add_argument(
         "--count", default="0", metavar="N", type=arguments.count(), help="stop after N answers and misses; each pulse of a burst is one"

@@ -13,7 +13,7 @@ from typing import TypeVar
 from litepulse import attached
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.interface import CLOCKS, DRIVER, ClockReading, Identity
-from litepulse.errors import InUse, LitePulseError, Refused, Restarted, TransportError
+from litepulse.errors import InUse, LitePulseError, Refused, Restarted, TransportError, Unsupported
 from litepulse.layout import regs
 
 OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table,
@@ -62,6 +62,12 @@ class Device:
         if self.file >= 0:
             os.close(self.file)
             self.file = -1
+
+    def require(self, abi: int, what: str) -> None:
+        """Unsupported if the driver's interface is older than the version that `what` came with."""
+        if self.abi < abi:
+            text = f"its interface is version {self.abi}, that takes {abi}"
+            raise Unsupported(f"{self.path}: the kernel's driver is too old for {what}: {text}")
 
     # Calls
 

@@ -37,12 +37,10 @@ class DriverResponder:
         self._claim, self._device = claim, claim.device
 
     def check(self, response: Response) -> None:
-        device = self._device
-        long = max(response.delay, response.holdoff) >= _OLD_LIMIT
-        if device.abi < BURST_ABI and (response.pulses > 1 or long):
-            what = "bursts" if response.pulses > 1 else f"delays and holdoffs of {in_ticks(_OLD_LIMIT)} or more"
-            text = f"its interface is version {device.abi}, that takes {BURST_ABI}"
-            raise Unsupported(f"{device.path}: the kernel's driver is too old for {what}: {text}")
+        if response.pulses > 1:
+            self._device.require(BURST_ABI, "bursts")
+        elif max(response.delay, response.holdoff) >= _OLD_LIMIT:
+            self._device.require(BURST_ABI, f"delays and holdoffs of {in_ticks(_OLD_LIMIT)} or more")
 
     def arm(self, response: Response) -> None:
         self.check(response)
@@ -89,9 +87,7 @@ class DriverResponder:
 
     def lin_entries(self) -> int:
         device = self._device
-        if device.abi < LIN_ABI:
-            text = f"its interface is version {device.abi}, that takes {LIN_ABI}"
-            raise Unsupported(f"{device.path}: the kernel's driver is too old for a LIN slave: {text}")
+        device.require(LIN_ABI, "a LIN slave")
         if not device.identity.lin_entries:
             raise Unsupported(f"{device.path}: {NO_LIN_SLAVE}")
         return device.identity.lin_entries
