@@ -16,6 +16,7 @@ CLOCK = "monotonic"
 COLUMNS = ("tick", "channel", "value", "uncertainty")
 BYTE, LOST = -1, -2  # in the place of a channel
 FURTHEST = 0.001  # s between local_clock() and CLOCK_MONOTONIC; where they are two clocks, they are minutes apart
+LINGER = 2.0  # s that an outlet stays for its recorders: liblsl discards what it has not sent when one ends, and does not say what that is
 
 
 class Outlet:
@@ -74,7 +75,10 @@ class Outlet:
         return bool(self._markers.wait_for_consumers(seconds))
 
     def close(self) -> None:
-        """Ends the streams: programs that record them see that they are gone."""
+        """Ends the streams: programs that record them see that they are gone. Waits LINGER seconds
+        before when there are any, for the last events to reach them."""
+        if any(stream is not None and stream.have_consumers() for stream in (self._markers, self._ticks)):
+            time.sleep(LINGER)
         self._markers = self._ticks = None  # a stream of pylsl ends when nothing refers to it
 
     def __enter__(self) -> Self:

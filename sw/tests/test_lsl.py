@@ -2,6 +2,7 @@
 """`litepulse lsl` and litepulse.lsl: the streams that recorders of the Lab Streaming Layer get,
 through liblsl itself on this machine."""
 
+import itertools
 import json
 import math
 import subprocess
@@ -41,8 +42,9 @@ def inlet(pylsl, name):
 
 
 def pulled(stream, count):
-    """`count` samples: [(values, stamp)]."""
-    return [stream.pull_sample(timeout=60) for _ in range(count)]
+    """`count` samples: [(values, stamp)]; fewer if one does not come."""
+    samples = iter(lambda: stream.pull_sample(timeout=10), (None, None))
+    return list(itertools.islice(samples, count))
 
 
 @pytest.fixture
@@ -67,15 +69,16 @@ def test_what_a_recorder_gets(pylsl, stimulus):
             outlet.push(event)
         texts, rows = pulled(markers, 3), pulled(ticks, 3)
         now = pylsl.local_clock()
-        about, kinds = ticks.info(timeout=60).desc(), [stream.info(timeout=60).type() for stream in (markers, ticks)]
+        infos = [stream.info(timeout=60) for stream in (markers, ticks)]  # their descriptions end with them
     assert [values for values, _ in texts] == [["0 rise"], ["0 fall"], ["1 rise"]]
     assert [tuple(values[:3]) for values, _ in rows] == list(EDGES)
     assert [values[3] for values, _ in rows] == [event.uncertainty / 1e9 for event in events]
     assert [stamp for _, stamp in texts] == [stamp for _, stamp in rows] == [event.ns / 1e9 for event in events]
     assert 0 < now - texts[0][1] < 600
+    about = infos[1].desc()
     assert about.child("acquisition").child_value("tick_hz") == "48000000"
     assert about.child("channels").child("channel").child_value("label") == "tick"
-    assert kinds == ["Markers", "Events"]
+    assert [info.type() for info in infos] == ["Markers", "Events"]
 
 
 def test_bytes_and_losses(pylsl):
@@ -95,6 +98,21 @@ def test_bytes_and_losses(pylsl):
     assert before <= rows[1][1] <= time.clock_gettime(time.CLOCK_MONOTONIC)
     assert [values[:3] for values, _ in rows] == [[480, BYTE, 0x2A], [960, LOST, 7], [990, board.identity.inputs, 0]]
     assert [values[3] for values, _ in rows][::2] == [2e-6, 3e-8] and math.isnan(rows[1][0][3])
+
+
+def test_nothing_is_lost_at_the_end(pylsl):
+    """An outlet that ends at once behind its last events, of which liblsl has sent few by then."""
+    from litepulse.lsl import Outlet
+
+    count = 3000
+    with Server(FakeBoard()) as server, litepulse.open(port=server.spec, clock="monotonic") as board, Outlet(board, "end") as outlet:
+        markers = inlet(pylsl, "end")
+        assert outlet.wait(60)
+        for tick in range(count):
+            outlet.push(EdgeEvent(tick, board.timescale.seconds(tick), 0, 1))
+        outlet.close()
+        outlet.close()
+    assert [values[0] for values, _ in pulled(markers, count)] == ["0 rise"] * count
 
 
 def test_the_verb_waits_for_a_recorder(pylsl, stimulus):
