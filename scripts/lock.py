@@ -20,7 +20,10 @@ from pathlib import Path
 
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
 TOGETHER = ("demo", "test", "boards", "docs", "all", "lint", "build", "uv")  # installed into one .venv
-NAMES = (*TOGETHER, "adapters")
+# For single tests, each in a folder of its own. WITHOUT_DEPENDENCIES: the .in file lists all that the tests import; the rest is a GUI.
+APART = ("adapters", "labscript")
+WITHOUT_DEPENDENCIES = ("labscript",)
+NAMES = (*TOGETHER, *APART)
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 GLIBC_MINOR = 36  # of Debian 12, the oldest system that is supported
 ENTRY = re.compile(
@@ -132,18 +135,19 @@ def wanted_marker(text):
 
 def lock(names):
     """Locks these together: none of them has another version of a package than the others have."""
+    extent = ["--no-deps"] if set(names) <= set(WITHOUT_DEPENDENCIES) else []
     known = {(found["name"], found["version"]) for name in names if (REQUIREMENTS / f"{name}.txt").exists() for found in entries(name)}
     with tempfile.TemporaryDirectory() as folder:
         every, files = Path(folder, "every.txt"), Path(folder, "pylock.toml")
         # uv prefers the versions that its output file has.
         every.write_text("".join(f"{name}=={version}\n" for name, version in sorted(known)), encoding="utf-8")
-        uv("--no-annotate", "--no-header", "-o", every, *(REQUIREMENTS / f"{name}.in" for name in names))
-        uv("--format", "pylock.toml", "-o", files, every)
+        uv(*extent, "--no-annotate", "--no-header", "-o", every, *(REQUIREMENTS / f"{name}.in" for name in names))
+        uv(*extent, "--format", "pylock.toml", "-o", files, every)
         packages = {package["name"]: package for package in tomllib.loads(files.read_text(encoding="utf-8"))["packages"]}
         tags, sources = usable_tags(), set()
         for name in names:
             part = Path(folder, f"pylock.{name}.toml")
-            uv("--format", "pylock.toml", "-c", every, "-o", part, REQUIREMENTS / f"{name}.in")
+            uv(*extent, "--format", "pylock.toml", "-c", every, "-o", part, REQUIREMENTS / f"{name}.in")
             lines = [
                 f"# Made by `make lock` from {name}.in: every package, its files for CPython 3.11 to 3.13 on Linux x86-64, and the size of",
                 f"# the largest of these that is downloaded. Inputs: {digest(name)}",
@@ -163,7 +167,7 @@ def lock(names):
 
 
 def main():
-    sources = lock(TOGETHER) | lock(["adapters"])
+    sources = lock(TOGETHER).union(*(lock([name]) for name in APART))
     print(f"lock: without a wheel, built here: {', '.join(sorted(sources)) or 'none'}")
 
 
