@@ -110,6 +110,7 @@ NOT_RUN = {
     "cat": "reads what the lines before it made",
     "cd": "a folder of the kernel",
     "cp": "copies what the lines before it made",
+    "ln": "names a terminal",
     "mkdir": "prepares the lines after it",
     "echo": "writes to the kernel",
     "tee": "writes to the kernel",
