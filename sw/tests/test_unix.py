@@ -49,6 +49,7 @@ VERBS = {
     "latency": (["latency", "--width", "10us", "--on", "edge:0:fall", "--interval", "1ms", "--for", "20ms"], 1),  # nothing answers
     "certify": (["certify", "--self", "--edges", "20"], 1),  # tx is not wired to rx
     "tty": (["tty", "--link", "/nonexistent/tty"], 2),
+    "serve": (["serve", "--teensy-pulse", "--link", "/nonexistent/serve"], 2),
     "attach": (["attach", "/nonexistent"], 2),
     "detach": (["detach", "/nonexistent"], 2),
     "doctor": (["doctor", "/nonexistent"], 1),

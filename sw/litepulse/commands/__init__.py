@@ -15,6 +15,7 @@ VERBS = {
     "certify": "measure another serial port by a fixed procedure, or the board's own port: one page and one JSON",
     "lin": "LIN bus: monitor, master, slave, frames with faults",
     "tty": "a terminal (pty) for minicom, pyserial or C programs, where there is no kernel driver",
+    "serve": "be a device that other programs know: Micro-Manager's pulse generator on a Teensy",
     "attach": "make a board on a serial port a device of the kernel, until detached or unplugged",
     "detach": "give a serial port back that was attached",
     "doctor": "check all there is between a board on a cable and its devices",
