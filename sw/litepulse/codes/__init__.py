@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Time codes: what a line has to do so that others know the time, and back. docs/recipes/time-codes.md shows how they are used."""
+
+from litepulse.codes.frames import Change, Decoder, Fault, Fit, Found, Frame, decode, pulses
+from litepulse.codes.harp import HarpDecoder
+from litepulse.codes.scale import SCALES, TAI, UTC, Civil, Scale
+from litepulse.codes.uart import Uart
+
+__all__ = [
+    "SCALES",
+    "TAI",
+    "UTC",
+    "Change",
+    "Civil",
+    "Decoder",
+    "Fault",
+    "Fit",
+    "Found",
+    "Frame",
+    "HarpDecoder",
+    "Scale",
+    "Uart",
+    "decode",
+    "pulses",
+]
