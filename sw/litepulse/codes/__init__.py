@@ -3,6 +3,7 @@
 
 from litepulse.codes.frames import Change, Decoder, Fault, Fit, Found, Frame, decode, pulses
 from litepulse.codes.harp import HarpDecoder
+from litepulse.codes.irig_b import IrigDecoder
 from litepulse.codes.scale import SCALES, TAI, UTC, Civil, Scale
 from litepulse.codes.uart import Uart
 
@@ -18,6 +19,7 @@ __all__ = [
     "Found",
     "Frame",
     "HarpDecoder",
+    "IrigDecoder",
     "Scale",
     "Uart",
     "decode",
