@@ -5,6 +5,7 @@ from litepulse.codes.barcode import LAYOUTS, BarcodeDecoder, Layout
 from litepulse.codes.frames import Change, Decoder, Fault, Fit, Found, Frame, decode, pulses
 from litepulse.codes.harp import HarpDecoder
 from litepulse.codes.irig_b import IrigDecoder
+from litepulse.codes.nmea import NmeaDecoder
 from litepulse.codes.scale import SCALES, TAI, UTC, Civil, Scale
 from litepulse.codes.uart import Uart
 
@@ -24,6 +25,7 @@ __all__ = [
     "HarpDecoder",
     "IrigDecoder",
     "Layout",
+    "NmeaDecoder",
     "Scale",
     "Uart",
     "decode",
