@@ -2,6 +2,7 @@
 """Time codes: what a line has to do so that others know the time, and back. docs/recipes/time-codes.md shows how they are used."""
 
 from litepulse.codes.barcode import LAYOUTS, BarcodeDecoder, Layout
+from litepulse.codes.dcf77 import DcfDecoder
 from litepulse.codes.frames import Change, Decoder, Fault, Fit, Found, Frame, decode, pulses
 from litepulse.codes.harp import HarpDecoder
 from litepulse.codes.irig_b import IrigDecoder
@@ -17,6 +18,7 @@ __all__ = [
     "BarcodeDecoder",
     "Change",
     "Civil",
+    "DcfDecoder",
     "Decoder",
     "Fault",
     "Fit",
