@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from litepulse.codes.frames import MS, Change, Fault, Found, Frame, PulseDecoder
 from litepulse.codes.scale import UTC, Scale, nearest
-from litepulse.errors import BadInput, shown
+from litepulse.errors import BadInput, check_text, shown
 from litepulse.units import Number, Whole, to_fraction, whole, within
 
 
@@ -57,9 +57,11 @@ ONE_CORE = Layout(30 * MS, 32, 10 * MS, 10 * MS, (10 * MS, 10 * MS, 10 * MS))
 LAYOUTS = {"open-ephys": OPEN_EPHYS, "one-core": ONE_CORE}
 
 
-def layout_of(name: str) -> Layout:
-    """One of LAYOUTS."""
-    if name not in LAYOUTS:
+def layout_of(name: str | Layout) -> Layout:
+    """The same layout, or one of LAYOUTS by its name."""
+    if isinstance(name, Layout):
+        return name
+    if check_text(name, "layout") not in LAYOUTS:
         raise BadInput(f"layout: {shown(name)} is not one of {', '.join(LAYOUTS)}")
     return LAYOUTS[name]
 

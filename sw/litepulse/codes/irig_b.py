@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from litepulse.codes.frames import MS, Change, Fault, Found, Frame, GridDecoder, spread
 from litepulse.codes.scale import UTC, Civil, Scale, year_of
-from litepulse.errors import BadInput, shown
+from litepulse.errors import BadInput, check_text, shown
 from litepulse.units import Number, Whole, fixed, whole, within
 
 BITS = 100
@@ -38,7 +38,7 @@ _BINARY_LOW, _BINARY_HIGH = 80, 90
 
 
 def _parts(expression: str) -> set[str]:
-    if expression not in EXPRESSIONS:
+    if check_text(expression, "expression") not in EXPRESSIONS:
         raise BadInput(f"expression: {shown(expression)} is not one of {', '.join(EXPRESSIONS)}")
     return EXPRESSIONS[expression]
 
@@ -198,11 +198,12 @@ class IrigDecoder(GridDecoder):
     def _nearest_year(self, day: int, hour: int, minute: int) -> int:
         """That in which this day is nearest to the second that is close by."""
         assert self._near is not None
-        about = Civil.of_nominal(self._near).year
+        near = self._near
+        about = Civil.of_nominal(near).year
 
         def distance(year: int) -> int:
             try:
-                return abs(Civil.of_day(year, day).nominal + hour * 3600 + minute * 60 - self._near)
+                return abs(Civil.of_day(year, day).nominal + hour * 3600 + minute * 60 - near)
             except BadInput:  # no day 366
                 return 1 << 62
 

@@ -85,13 +85,9 @@ class Scale:
     name: str
     steps: tuple[tuple[int, int], ...] = ((0, 0),)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_starts", [start + offset for start, offset in self.steps])
-
     def _step(self, second: int) -> int:
         """Number of the step that holds at a second."""
-        starts: list[int] = self._starts  # type: ignore[attr-defined]
-        return max(0, bisect_right(starts, second) - 1)
+        return max(0, bisect_right(self.steps, second, key=sum) - 1)
 
     def offset(self, second: Whole) -> int:
         """TAI minus what the clock shows."""
