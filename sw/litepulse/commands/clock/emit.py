@@ -13,6 +13,7 @@ from litepulse.commands.clock.words import add_code, options_of
 from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, ended, headline, records_lost, shared, shared_line
 from litepulse.interrupt import Interrupt
+from litepulse.limits import LONGEST_STEP
 from litepulse.output import ns
 from litepulse.spool import Spool
 
@@ -39,7 +40,7 @@ def add(verbs: Verbs) -> None:
 
 def run(args: Namespace) -> int:
     """litepulse clock emit"""
-    with arguments.board(args) as board, Interrupt() as interrupt:
+    with arguments.board(args, step=arguments.step(args, lambda _: LONGEST_STEP)) as board, Interrupt() as interrupt:
         start = None if args.start is None else arguments.when(args.start, board)
         job = emit(board, args.code, start=start, every=args.every, delay=args.delay, loopback=args.loopback, **options_of(args))
         return follow(args, board, job, interrupt)

@@ -16,6 +16,7 @@ from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, ended, headline, records_lost, shared
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
+from litepulse.limits import LONGEST_STEP
 from litepulse.output import ns
 from litepulse.spool import Spool
 from litepulse.streams import Lost
@@ -45,7 +46,7 @@ def run(args: Namespace) -> int:
     if args.sim and not args.stimulus and args.count == 0 and args.duration is None:
         raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
     options = {name: getattr(args, name) for name in ("input", "pps", "names", "delay", "parity", "count", "move_tx")}
-    with arguments.board(args) as board, Interrupt() as interrupt:
+    with arguments.board(args, step=arguments.step(args, lambda _: LONGEST_STEP)) as board, Interrupt() as interrupt:
         return show(args, board, follow(board, args.code, **options, **options_of(args)), interrupt)
 
 
