@@ -140,7 +140,7 @@ def test_dcf77_on_the_line():
         assert dcf_utc(local, more["summer"]) == UTC.posix(int(when))
 
 
-def test_a_start_that_is_asked_for():
+def test_a_requested_start():
     device, board = connected()
     with board, emit(board, "harp", start=5 * HZ, duration="2s") as job:
         found = list(job)
@@ -219,7 +219,7 @@ def test_a_leap_second_in_the_pace(monkeypatch):
         assert abs(after.tick - before.tick - HZ) < 100
 
 
-def test_how_sure_irig_says_it_is():
+def test_the_time_quality_of_irig():
     assert [quality_of(ns) for ns in (1, 2, 1000, 1001, 310_000, 10**9, 10**12)] == [1, 2, 4, 5, 7, 10, 15]
 
 

@@ -29,6 +29,28 @@ def test_a_reader_of_the_field(layout):
     assert read_barcodes(edges, Fraction(2), bar, begin) == [(NOW + n * 5, UTC.posix(NOW) + n * 5) for n in range(4)]
 
 
+def read_as_the_example(rises, falls, start):
+    """The number that the example script of Open Ephys gives of a barcode that starts there.
+
+    It looks once a bar, from the end of the first pulse on, and takes 1 where the next edge is a rise.
+    """
+    later = [at for at in rises if at > start], [at for at in falls if at > start]
+    here, number = later[1][0], 0
+    for bit in range(32):
+        rise, fall = (min((at for at in edges if at > here), default=start + 3) for edges in later)
+        number |= (rise < fall) << bit
+        here += Fraction(29, 1000)
+    return number
+
+
+def test_the_example_script_of_open_ephys():
+    """Its number is another one, of this generator as of Open Ephys': inverted, and one bit further (with bit 30 set)."""
+    for value in (UTC.posix(NOW), 0x40000000, 0x52345678, 0x7FFFFFFF):
+        edges = barcode.encode(NOW, value=value)
+        rises, falls = ([at for at, level in edges if level == wanted] for wanted in (1, 0))
+        assert read_as_the_example(rises, falls, NOW) == ((~value & 0xFFFFFFFF) << 1 | 1) & 0xFFFFFFFF
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("value", [0, 1, 1 << 31, (1 << 32) - 1, 0xAAAAAAAA, 0x0000FFFF])
 def test_any_number(layout, value):

@@ -156,8 +156,8 @@ def test_nothing_is_invented_of_a_damaged_recording(seed):
     whole = recording(NOW, 5)
     truth = {(1 + n) * HZ: NOW + n for n in range(5)}
     parts, first, last = damaged(whole, seed)
-    for told in (True, False):
-        found = decode_parts(IrigDecoder(HZ), parts if told else [sum(parts, [])], first, 10 * HZ)
+    for reported in (True, False):
+        found = decode_parts(IrigDecoder(HZ), parts if reported else [sum(parts, [])], first, 10 * HZ)
         frames = [each for each in found if isinstance(each, Frame)]
         check_damage(frames, truth, first, last, HZ)
         assert len(frames) == 5 or len(found) > len(frames) or sum(len(part) for part in parts) % 200 == 0

@@ -188,7 +188,7 @@ class Emit(Job[Emitted]):
                 continue
             launches = [self._launch(what) for _, what in items]
             if places[0] < max(free, now + self._soon()):
-                self._skipped.append(self._told(_Second(second, round(begin), 0, 0, 0, ["late"]), len(items)))
+                self._skipped.append(self._result(_Second(second, round(begin), 0, 0, 0, ["late"]), len(items)))
                 second += 1
                 yield None
                 continue
@@ -215,7 +215,7 @@ class Emit(Job[Emitted]):
             yield
 
     def _finish(self) -> None:
-        self._ready += [self._told(each) for each in self._seconds]
+        self._ready += [self._result(each) for each in self._seconds]
         self._seconds.clear()
 
     def _digest(self, found: Iterable[tuple[int, Event]]) -> list[Emitted]:
@@ -224,17 +224,17 @@ class Emit(Job[Emitted]):
         over: list[Emitted] = list(skipped)
         for number, event in found:
             while self._seconds and self._seconds[0].first + self._seconds[0].count <= number:
-                over.append(self._told(self._seconds.popleft()))  # a record was lost
+                over.append(self._result(self._seconds.popleft()))  # a record was lost
             second = self._seconds[0]
             if event.kind == "tx":
                 second.launched += 1
             else:
                 second.reasons.append(event.reason or "unknown")
             if number == second.first + second.count - 1:
-                over.append(self._told(self._seconds.popleft()))
+                over.append(self._result(self._seconds.popleft()))
         return over
 
-    def _told(self, second: _Second, refused: int | None = None) -> Emitted:
+    def _result(self, second: _Second, refused: int | None = None) -> Emitted:
         """What became of a second: its tick in the PC's clock, read again now that it is over."""
         shown = self._board.time_of(max(second.tick, 0), CLOCK)
         wanted = UTC.posix(second.number) * NANO

@@ -17,7 +17,9 @@ def add_code(sub: argparse.ArgumentParser) -> None:
     group = sub.add_argument_group("what the code is like")
     group.add_argument("--baud", metavar="RATE", type=arguments.rate("baud"), help="nmea: bit rate (default 9600)")
     group.add_argument("--invert", action="store_true", help="the line rests at the other level")
-    group.add_argument("--expression", choices=sorted(irig_b.EXPRESSIONS), default="B004", help="irig-b: what is in it (default B004)")
+    group.add_argument(
+        "--expression", choices=sorted(irig_b.EXPRESSIONS), metavar="B00N", default="B004", help="irig-b: B000 to B007 (default B004)"
+    )
     group.add_argument("--layout", choices=sorted(LAYOUTS), default="open-ephys", help="barcode: whose (default open-ephys)")
     group.add_argument(
         "--epoch",
