@@ -6,20 +6,22 @@ import inspect
 import io
 import json
 import random
+import subprocess
 from fractions import Fraction
 
 import pytest
 
 import litepulse
-from litepulse import backends, cli
+from litepulse import backends, cli, witness
 from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.interface import ClockReading
 from litepulse.backends.wallclock import WallClock
 from litepulse.codes import UTC, Fault, NmeaDecoder, barcode, dcf77, harp, irig_b, nmea
 from litepulse.codes.emit import Pace, emit, quality_of
 from litepulse.codes.follow import Followed, follow
+from litepulse.vcd import Vcd
 
-from .code_readers import HZ, dcf_utc, moment, read_barcodes, read_dcf77, read_harp, read_irig_b, read_nmea, ticks
+from .code_readers import HZ, dcf_utc, moment, read_barcodes, read_dcf77, read_harp, read_irig_b, read_nmea, read_uart, ticks
 from .fake_board import FakeBoard
 from .test_codes_harp import uart_edges
 from .test_wrong_types import WRONG
@@ -138,6 +140,25 @@ def test_dcf77_on_the_line():
     assert len(read) in (2, 3)
     for when, local, more in read:
         assert dcf_utc(local, more["summer"]) == UTC.posix(int(when))
+
+
+@pytest.mark.seconds(12)
+def test_on_the_pins_of_the_core(tmp_path):
+    """The simulated SoC: a last byte starts 672 us before each second, on the pin; sigrok reads the same bytes."""
+    vcd = str(tmp_path / "pins.vcd")
+    with litepulse.open(sim=True, step=200_000, vcd=vcd) as board, emit(board, "harp", duration="1050ms") as job:
+        found = list(job)
+    assert found and not any(each.refused for each in found)
+    edges = [(Fraction(tick, HZ), level) for tick, level in Vcd(vcd, HZ).signals["tx"] if tick > found[0].tick - HZ // 500]
+    sent = read_uart(edges, Fraction(1, 100_000))
+    assert [(when * HZ, number) for when, number in read_harp(sent)] == [
+        (each.tick, UTC.posix(each.second) + 2_082_844_800) for each in found
+    ]
+    if not witness.available():
+        pytest.skip("NOT TESTED: sigrok-cli is not installed")
+    words = ["sigrok-cli", "-i", vcd, "-P", "uart:rx=tx:baudrate=100000", "-A", "uart=rx-data"]
+    lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [int(line.split()[-1], 16) for line in lines] == [byte for _, byte in sent]
 
 
 def test_a_requested_start():
