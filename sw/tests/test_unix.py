@@ -46,6 +46,8 @@ VERBS = {
     ),  # no node answers
     "lin inject": (["lin", "inject", "--id", "16", "--loopback"], 0),
     "lin header": (["lin", "header", "--id", "16"], 0),
+    "clock emit": (["clock", "emit", "harp", "--for", "20ms"], 0),
+    "clock follow": (["clock", "follow", "irig-b", "--input", "0", "--for", "20ms"], 1),  # nothing was heard
     "latency": (["latency", "--width", "10us", "--on", "edge:0:fall", "--interval", "1ms", "--for", "20ms"], 1),  # nothing answers
     "certify": (["certify", "--self", "--edges", "20"], 1),  # tx is not wired to rx
     "tty": (["tty", "--link", "/nonexistent/tty"], 2),
@@ -57,6 +59,7 @@ VERBS = {
     "completion": (["completion", "bash"], 0),
 }
 STYLES = dict.fromkeys(["train", "capture", "send", "respond", "lin monitor", "lin master", "lin slave", "latency"], ["json", "csv", "vnl"])
+STYLES |= dict.fromkeys(["clock emit", "clock follow"], ["json", "csv", "vnl"])
 STYLES |= dict.fromkeys(["info", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
@@ -70,6 +73,8 @@ ENDLESS = {
     "lin slave": ["lin", "slave", str(LDF), "--node", "Window"],
     "send": ["send", "/dev/zero", "--every", "1ms", "--baud", "115200"],
     "latency": ["latency", "--width", "10us", "--on", "edge:0:fall", "--timeout", "10ms"],
+    "clock emit": ["clock", "emit", "irig-b"],
+    "clock follow": ["clock", "follow", "irig-b", "--input", "0"],
 }
 
 

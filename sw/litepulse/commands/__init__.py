@@ -13,6 +13,7 @@ VERBS = {
     "respond": "answer triggers in hardware, a fixed time later",
     "latency": "measure how long something takes to respond, to the tick",
     "certify": "measure another serial port by a fixed procedure, or the board's own port: one page and one JSON",
+    "clock": "send a time code by the PC's clock, or read one: Harp, IRIG-B, barcodes, NMEA, DCF77",
     "lin": "LIN bus: monitor, master, slave, frames with faults",
     "tty": "a terminal (pty) for minicom, pyserial or C programs, where there is no kernel driver",
     "serve": "be a device that other programs know: Micro-Manager's pulse generator on a Teensy",
