@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sequences: each launch at its exact tick, waits, what a backend cannot carry, what comes too late, and files as people write them."""
 
+import fcntl
 import io
 import json
 import os
 import random
 import signal
+import socket
 import threading
 from fractions import Fraction
 from math import floor
@@ -15,12 +17,15 @@ import pytest
 
 import litepulse
 from litepulse import backends, cli
+from litepulse.backends import driver_abi as abi
 from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.driver.recorder import DriverRecorder
 from litepulse.line import Launch
 from litepulse.sequence import SequenceRun
 from litepulse.vcd import Vcd
 
 from .fake_board import FakeBoard, field
+from .fake_kernel import Kernel
 
 US = 48  # ticks
 MS = 1000 * US
@@ -346,12 +351,12 @@ def late(board, monkeypatch, when, entries, **options):
     return found, error.value
 
 
-def between_looks(monkeypatch, board):
+def between_looks(monkeypatch, board, device=None):
     look, looks = board.backend.look, iter(range(10**6))
 
     def slow(*words):
         if next(looks) == 5:
-            board.device.advance(48_000_000)
+            (device or board.device).advance(48_000_000)
         return look(*words)
 
     monkeypatch.setattr(board.backend, "look", slow)
@@ -758,3 +763,92 @@ def test_a_long_file_is_not_kept(command, monkeypatch):
     monkeypatch.setattr("litepulse.board.KEPT", 10)
     status, _, err = command(HEAD + "1ms,10us\n" * 500, "--at", "100ms", "--json")
     assert status == 0 and launched(command.device) == [(4_800_000 + (n + 1) * MS, 480) for n in range(500)], err
+
+
+# A board of the driver -----------------------------------------------------------------------------------------------------------
+
+
+class LaunchingKernel(Kernel):
+    """The driver's side of launches and edges: time passes by calls, and while the program waits."""
+
+    def __init__(self):
+        super().__init__()
+        self.abi, self.tick, self.queue, self.log, self.stimulus, self.ours = 6, 1_000_000, [], [], [], None
+        self.taken_back = 0
+
+    def answer(self, number, data):
+        self.advance(2000)
+        if number == abi.IOC_CLAIM:
+            self.ours, theirs = socket.socketpair()
+            self.ours.setblocking(False)
+            theirs.setblocking(False)
+            self.claim = theirs.detach()
+            return abi.Claim(fd=self.claim)
+        if number == abi.IOC_TIME:
+            return abi.Time(self.tick)
+        if number == abi.IOC_STATUS:
+            return abi.Status(abi.STATUS_QUEUE if self.queue else 0, 64 - len(self.queue))
+        if number == abi.IOC_FLUSH:
+            self.taken_back += len(self.queue)
+            self.queue.clear()
+            return None
+        return super().answer(number, data)
+
+    def advance(self, ticks):
+        end = self.tick + ticks
+        while self.ours:
+            try:
+                written = self.ours.recv(abi.Launch.layout.size)
+            except BlockingIOError:
+                break
+            if not written:
+                break
+            self.queue.append(abi.Launch.unpack(written))
+        assert len(self.queue) <= 64
+        due = [(one.tick, one) for one in self.queue if one.tick <= end] + [(at, level) for at, _, level in self.stimulus if at <= end]
+        for tick, what in sorted(due, key=lambda one: one[0]):
+            if isinstance(what, abi.Launch):
+                self.queue.remove(what)
+                self.log.append((tick, what.width))
+                late = tick < self.tick
+                kind, flags = (abi.KIND_REFUSED, abi.REASON_LATE) if late else (abi.KIND_TX, 0)
+                event = abi.Event(tick, data=what.tag << 16 | what.data, kind=kind, flags=flags)
+            else:
+                event = abi.Event(tick, data=what << 16 | 1, kind=abi.KIND_EDGE, source=4)
+                self.stimulus.pop(0)
+            if self.ours:
+                self.ours.send(event.pack())
+        self.tick = end
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    kernel = LaunchingKernel()
+    monkeypatch.setattr(fcntl, "ioctl", kernel.ioctl)
+    monkeypatch.setattr(DriverRecorder, "wait", lambda self, seconds: kernel.advance(max(1, round(min(seconds, self.patience) * 48e6))))
+    return kernel
+
+
+def test_a_board_of_the_driver(kernel):
+    """The same, by whole records of the claim. What was queued to measure the rate is taken back."""
+    kernel.stimulus = [(48_000_000, 0, 1)]
+    entries = [{"after": "1ms", "width": SHORT} for _ in range(200)]
+    entries += [{"wait": 0, "timeout": "2s"}, {"after": "50ms", "width": "5us"}, {"wait": 0, "timeout": "1ms", "then": "go on"}]
+    with litepulse.open("/dev/null") as board:
+        with board.sequence([*entries, {"after": "50ms", "width": "7us"}], invert=True) as sequence:
+            found = list(sequence)
+        assert sequence.ended == "all sent" and kinds(found) == [None] * 200 + ["edge", None, "timeout", None]
+        first, last = sequence.first_tick, 48_000_000 + 50 * MS
+        assert kernel.log == [(first + (n + 1) * MS, US) for n in range(200)] + [(last, 240), (last + 51 * MS, 336)]
+        assert kernel.taken_back > 32 and board.timescale.seconds(sequence.pace.reaction) > Fraction(1, 100)
+        with pytest.raises(litepulse.BadInput, match="behind a wait is too near"):
+            board.sequence([{"wait": 0}, {"after": "10ms", "width": SHORT}], invert=True)
+
+
+def test_an_underrun_on_the_driver(kernel, monkeypatch):
+    with litepulse.open("/dev/null") as board:
+        sequence = board.sequence([{"after": "1ms", "width": SHORT}] * 300, invert=True)
+        between_looks(monkeypatch, board, kernel)
+        with pytest.raises(litepulse.Underrun) as error:
+            list(sequence)
+        assert error.value.entry == len(kernel.log) >= 64 and not kernel.queue
