@@ -452,7 +452,8 @@ def test_poll_recv_and_batches(board):
 
 def test_stop_and_ctrl_c(board, monkeypatch):
     with board.sequence([{"after": "1ms", "width": SHORT}], repeat=0) as sequence:
-        assert [next(sequence).run for _ in range(200)] == list(range(200))
+        assert [next(sequence).run for _ in range(2000)] == list(range(2000))
+        assert len(sequence._sequence.labels) < 400 > len(sequence._wanted), "memory grows with the length"
         sequence.stop()
         assert sequence.ended == "stop"
     at_rest(board)
