@@ -23,7 +23,7 @@ from litepulse.units import parse_byte, parse_count, parse_duration
 SPACE = re.compile(r"[ \t\n\r]*")
 BLOCK = 65536
 LONGEST = 4096  # bytes of a line
-PLACES, WHATS = {"at", "tick", "after"}, {"byte", "width", "break", "wait"}
+PLACES, THINGS = {"at", "tick", "after"}, {"byte", "width", "break", "wait"}
 TICKS = (1 << 63) - 1
 
 
@@ -196,7 +196,7 @@ def header(names: list[str]) -> list[str]:
             raise BadInput(f"'{shown_text(name)}' is not a column: the first line names some of {', '.join(NAMES)}")
         if columns.count(name) > 1:
             raise BadInput(f"column {name} is there twice")
-    if not PLACES & set(columns) or not WHATS & set(columns):
+    if not PLACES & set(columns) or not THINGS & set(columns):
         raise BadInput("the first line names a column at, tick or after, and byte, width, break or wait")
     return columns
 
