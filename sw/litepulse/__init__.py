@@ -11,13 +11,15 @@ if TYPE_CHECKING:
     from litepulse.board import Adjusted, Board, open
     from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
     from litepulse.distribution import Distribution
-    from litepulse.errors import BadInput, InUse, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Unsupported
+    from litepulse.errors import BadInput, InUse, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Underrun, Unsupported
     from litepulse.latency import Latency
     from litepulse.launch import Outcome, Send
     from litepulse.line import Format, Launch, Profile, Trigger
     from litepulse.pairing import Sample
     from litepulse.realtime import Realtime
     from litepulse.respond import Answer, Break, Byte, Edge, Responder
+    from litepulse.sequence import Sequence, Waited
+    from litepulse.sequence_plan import Step
     from litepulse.serial_port import Serial
     from litepulse.train import Pulse, Train
     from litepulse.units import Duration, Moment, Timescale, ms, ns, s, ticks, us
@@ -56,12 +58,16 @@ __all__ = [
     "Restarted",
     "Sample",
     "Send",
+    "Sequence",
     "Serial",
+    "Step",
     "Timescale",
     "Train",
     "TransportError",
     "Trigger",
+    "Underrun",
     "Unsupported",
+    "Waited",
     "ms",
     "ns",
     "open",
@@ -103,12 +109,16 @@ _MODULES = {
     "Restarted": "errors",
     "Sample": "pairing",
     "Send": "launch",
+    "Sequence": "sequence",
     "Serial": "serial_port",
+    "Step": "sequence_plan",
     "Timescale": "units",
     "Train": "train",
     "TransportError": "errors",
     "Trigger": "line",
+    "Underrun": "errors",
     "Unsupported": "errors",
+    "Waited": "sequence",
     "ms": "units",
     "ns": "units",
     "open": "board",

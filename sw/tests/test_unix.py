@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'sw'}{os.pathsep}{ROOT}", "COLUMNS": "80"}
 COMMAND = [sys.executable, "-m", "litepulse"]
 LDF = Path(__file__).resolve().parents[1] / "examples" / "door.ldf"
+ENTRIES = Path(__file__).resolve().parents[1] / "examples" / "ramp.csv"
 TRAIN = ["train", "--rate", "1k", "--baud", "115200"]
 RESPOND = ["respond", "--on", "break", "--delay", "1us"]
 # Each verb in a form that ends by itself: (words, status where all is well). What is in {} is filled in.
@@ -36,6 +37,7 @@ VERBS = {
     "capture": (["capture", "--inputs", "0", "--for", "20ms"], 0),
     "lsl": (["lsl", "--inputs", "0", "--for", "20ms"], 0),
     "send": (["send", "{bytes}", "--baud", "115200"], 0),
+    "sequence": (["sequence", "{entries}"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
     "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # no node answers
@@ -58,7 +60,9 @@ VERBS = {
     "plot": (["plot", "{result}"], 0),
     "completion": (["completion", "bash"], 0),
 }
-STYLES = dict.fromkeys(["train", "capture", "send", "respond", "lin monitor", "lin master", "lin slave", "latency"], ["json", "csv", "vnl"])
+STYLES = dict.fromkeys(
+    ["train", "capture", "send", "sequence", "respond", "lin monitor", "lin master", "lin slave", "latency"], ["json", "csv", "vnl"]
+)
 STYLES |= dict.fromkeys(["clock emit", "clock follow"], ["json", "csv", "vnl"])
 STYLES |= dict.fromkeys(["info", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
@@ -75,6 +79,7 @@ ENDLESS = {
     "latency": ["latency", "--width", "10us", "--on", "edge:0:fall", "--timeout", "10ms"],
     "clock emit": ["clock", "emit", "irig-b"],
     "clock follow": ["clock", "follow", "irig-b", "--input", "0"],
+    "sequence": ["sequence", str(ENTRIES), "--repeat", "0"],
 }
 
 
@@ -98,7 +103,7 @@ def words(board, tmp_path):
     (tmp_path / "result").write_text(json.dumps(result | {"edges": edges}))
 
     def make(verb, style=None):
-        filled = [word.format(bytes=tmp_path / "bytes", result=tmp_path / "result", ldf=LDF) for word in VERBS[verb][0]]
+        filled = [word.format(bytes=tmp_path / "bytes", result=tmp_path / "result", ldf=LDF, entries=ENTRIES) for word in VERBS[verb][0]]
         port = [] if verb in ("attach", "detach", "doctor", "plot") else ["--port", board.spec]
         return [*COMMAND, *port, *filled, *([f"--{style}"] if style else [])]
 

@@ -189,6 +189,11 @@ class Recorder(Protocol):
     patience: float
     observer: Callable[[Batch], None] | None
 
+    @property
+    def lag(self) -> int:
+        """Ticks after which what has happened is reported at the latest, if the computer is not busy."""
+        ...
+
     def record(self, wanted: Wanted) -> None:
         """From now on just this is recorded; what was recorded before is forgotten, and so are losses."""
         ...
@@ -286,6 +291,13 @@ class LaunchQueue(Protocol):
 
     def seconds(self, count: int) -> Fraction:
         """How long `count` launches take to the board."""
+        ...
+
+    def rehearse(self, count: int) -> int:
+        """Queues `count` launches, at most as many as find room, none of which leaves, and takes as long as for others.
+
+        Returns how many of them are reported as refused. Call it while the queue is empty.
+        """
         ...
 
     def flush(self) -> None:
