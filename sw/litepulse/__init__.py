@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from litepulse.launch import Outcome, Send
     from litepulse.line import Format, Launch, Profile, Trigger
     from litepulse.pairing import Sample
+    from litepulse.pins import PinFile, SampleStream, VcdFile
     from litepulse.realtime import Realtime
     from litepulse.respond import Answer, Break, Byte, Edge, Responder
     from litepulse.serial_port import Serial
+    from litepulse.session import SrFile
     from litepulse.train import Pulse, Train
     from litepulse.units import Duration, Moment, Timescale, ms, ns, s, ticks, us
 
@@ -48,6 +50,7 @@ __all__ = [
     "Moment",
     "NotLitePulse",
     "Outcome",
+    "PinFile",
     "Profile",
     "Pulse",
     "Realtime",
@@ -55,13 +58,16 @@ __all__ = [
     "Responder",
     "Restarted",
     "Sample",
+    "SampleStream",
     "Send",
     "Serial",
+    "SrFile",
     "Timescale",
     "Train",
     "TransportError",
     "Trigger",
     "Unsupported",
+    "VcdFile",
     "ms",
     "ns",
     "open",
@@ -95,6 +101,7 @@ _MODULES = {
     "Moment": "units",
     "NotLitePulse": "errors",
     "Outcome": "launch",
+    "PinFile": "pins",
     "Profile": "line",
     "Pulse": "train",
     "Realtime": "realtime",
@@ -102,13 +109,16 @@ _MODULES = {
     "Responder": "respond",
     "Restarted": "errors",
     "Sample": "pairing",
+    "SampleStream": "pins",
     "Send": "launch",
     "Serial": "serial_port",
+    "SrFile": "session",
     "Timescale": "units",
     "Train": "train",
     "TransportError": "errors",
     "Trigger": "line",
     "Unsupported": "errors",
+    "VcdFile": "pins",
     "ms": "units",
     "ns": "units",
     "open": "board",
