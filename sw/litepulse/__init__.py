@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from litepulse.pairing import Sample
     from litepulse.pins import PinFile, SampleStream, VcdFile
     from litepulse.realtime import Realtime
+    from litepulse.replay import Recorded
     from litepulse.respond import Answer, Break, Byte, Edge, Responder
     from litepulse.serial_port import Serial
     from litepulse.session import SrFile
@@ -54,6 +55,7 @@ __all__ = [
     "Profile",
     "Pulse",
     "Realtime",
+    "Recorded",
     "Refused",
     "Responder",
     "Restarted",
@@ -105,6 +107,7 @@ _MODULES = {
     "Profile": "line",
     "Pulse": "train",
     "Realtime": "realtime",
+    "Recorded": "replay",
     "Refused": "errors",
     "Responder": "respond",
     "Restarted": "errors",

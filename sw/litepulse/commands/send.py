@@ -170,7 +170,9 @@ def run(args: Namespace) -> int:
         return follow(args, board, source.size, sending, interrupt)
 
 
-def follow(args: Namespace, board: Board, total: int | None, sending: Send, interrupt: Interrupt) -> int:
+def follow(
+    args: Namespace, board: Board, total: int | None, sending: Send, interrupt: Interrupt, command: str = "send", named: str = "bytes"
+) -> int:
     """Shows what becomes of each until all have left, or an interrupt came."""
     ts, job, rows_out = board.timescale, sending.run, None
     sent, bad, heard = Spool(), Spool(), Spool()
@@ -185,10 +187,10 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "error_ticks", "outcome"), board.identity.backend)
         elif args.style is None:
-            what = f"{total} bytes" if total else "bytes"
+            what = f"{total} {named}" if total else named
             line = f"{approx(job.profile.bit_period.baud, 3)} baud {job.profile.format}"
             output.write(f"{headline(board)}\n{what} from tick {sending.first_tick} on, at {line}")
-        wait = Wait(board, "the first byte", sending.first_tick)
+        wait = Wait(board, f"the first {'byte' if named == 'bytes' else 'pulse'}", sending.first_tick)
         with output.Live(f"sending{simulated_mark(board)}", total, args.style) as live:
             for batch in sending.batches():
                 for outcome in batch:
@@ -212,7 +214,7 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
 
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
         result = (
-            shared(board, "send")
+            shared(board, command)
             | shared_line(job.profile)
             | {
                 "launched": sent,
@@ -228,7 +230,7 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
         summary = [("launched", f"{launched} of {job.fed}, {refused} refused, {job.received_count} received, {lost}")]
         if worst is not None:
             summary.append(("error", f"{worst} ticks at most between requested and launched"))
-        summary += [("refused", f"byte {outcome.number}: {outcome.reason}") for outcome in first_bad]
+        summary += [("refused", f"{'byte' if named == 'bytes' else 'pulse'} {outcome.number}: {outcome.reason}") for outcome in first_bad]
         summary.append(("clock", clock_note(board)))
         return result, "\n".join(output.aligned(summary))
 
