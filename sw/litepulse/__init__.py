@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from litepulse.launch import Outcome, Send
     from litepulse.line import Format, Launch, Profile, Trigger
     from litepulse.pairing import Sample
+    from litepulse.pins import PinFile, SampleStream, VcdFile
     from litepulse.realtime import Realtime
+    from litepulse.replay import Recorded
     from litepulse.respond import Answer, Break, Byte, Edge, Responder
     from litepulse.sequence import Sequence, Waited
     from litepulse.sequence_plan import Step
     from litepulse.serial_port import Serial
+    from litepulse.session import SrFile
     from litepulse.train import Pulse, Train
     from litepulse.units import Duration, Moment, Timescale, ms, ns, s, ticks, us
 
@@ -50,16 +53,20 @@ __all__ = [
     "Moment",
     "NotLitePulse",
     "Outcome",
+    "PinFile",
     "Profile",
     "Pulse",
     "Realtime",
+    "Recorded",
     "Refused",
     "Responder",
     "Restarted",
     "Sample",
+    "SampleStream",
     "Send",
     "Sequence",
     "Serial",
+    "SrFile",
     "Step",
     "Timescale",
     "Train",
@@ -67,6 +74,7 @@ __all__ = [
     "Trigger",
     "Underrun",
     "Unsupported",
+    "VcdFile",
     "Waited",
     "ms",
     "ns",
@@ -101,16 +109,20 @@ _MODULES = {
     "Moment": "units",
     "NotLitePulse": "errors",
     "Outcome": "launch",
+    "PinFile": "pins",
     "Profile": "line",
     "Pulse": "train",
     "Realtime": "realtime",
+    "Recorded": "replay",
     "Refused": "errors",
     "Responder": "respond",
     "Restarted": "errors",
     "Sample": "pairing",
+    "SampleStream": "pins",
     "Send": "launch",
     "Sequence": "sequence",
     "Serial": "serial_port",
+    "SrFile": "session",
     "Step": "sequence_plan",
     "Timescale": "units",
     "Train": "train",
@@ -118,6 +130,7 @@ _MODULES = {
     "Trigger": "line",
     "Underrun": "errors",
     "Unsupported": "errors",
+    "VcdFile": "pins",
     "Waited": "sequence",
     "ms": "units",
     "ns": "units",

@@ -26,6 +26,7 @@ from litepulse.launch import Outcome, Send
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Format, Launch, Profile, Response, Trigger
 from litepulse.measurement import TrainListener
+from litepulse.pins import PinFile, files_of
 from litepulse.plan import (
     FARTHEST_DAYS,
     Order,
@@ -345,6 +346,7 @@ class Board:
         invert: bool = False,
         loopback: bool = False,
         move_tx: bool = False,
+        to: PinFile | Iterable[PinFile] = (),
     ) -> Capture:
         """Streams edges of inputs (numbers, or 'rx' for the line; none of them: bytes alone): 'both', 'rise' or 'fall'.
 
@@ -352,7 +354,9 @@ class Board:
         ends after count edges and bytes, or after duration of the board's clock, or when it is
         stopped; move_tx: the idle level of TX may change to that of the format, else BadInput if it
         would. InUse if a setting would change that a train or responder on the board relies on.
+        to: files that are written as it goes on: VcdFile, SrFile, SampleStream.
         """
+        files = files_of(to)
         if edges not in ("both", "rise", "fall"):
             raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
         fmt = line_format(format, invert)
@@ -360,6 +364,10 @@ class Board:
         channels = sorted({self.channel(name) for name in _each(inputs, "inputs")})
         if not channels and not bytes:
             raise BadInput("inputs: none leaves nothing to capture without bytes")
+        if files and not channels:
+            raise BadInput("inputs: a file of pins needs at least one")
+        if files and edges != "both":
+            raise BadInput(f"edges: {edges} alone do not tell the levels that a file of pins has")
         plan = CapturePlan(
             channels,
             edges != "fall",
@@ -371,7 +379,7 @@ class Board:
             within(count, "count", 0, _MANY),
             None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for"))),
         )
-        return self.begin(Capture(self.backend, plan), beside_responder=True)
+        return self.begin(Capture(self.backend, plan, files), beside_responder=True)
 
     def launch(
         self,

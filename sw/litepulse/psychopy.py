@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import Any, NamedTuple, cast
 
 from litepulse.backends.wallclock import ClockTime
-from litepulse.board import Board, When, open_named
+from litepulse.board import Board, open_named
 from litepulse.errors import LitePulseError, Unsupported
 from litepulse.launch import Outcome
+from litepulse.plan import When
 from litepulse.units import Number, Whole
 
 _Base: Any = import_module("psychopy.hardware.triggerbox.base").BaseTriggerBox  # PsychoPy has no types

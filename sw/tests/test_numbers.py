@@ -103,6 +103,7 @@ OTHER = {
     "listener",
     "from_end",
     "what",
+    "to",
 }
 EXCLUDES = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "byte": ("width", "break_bits"), "period": ("rate",)}
 EXCLUDES |= {"rate": ("period",), "step": ("rate",)}
@@ -294,7 +295,10 @@ def test_triggers_launches_and_formats_hold_plain_numbers():
             wrong()
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("open", "Realtime", "Edge", "Byte", "Duration")])
+NO_NUMBERS = {"open", "Realtime", "Edge", "Byte", "Duration", "SampleStream", "SrFile", "VcdFile"}  # as the one argument
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in NO_NUMBERS])
 def test_functions(name):
     function, arguments = FUNCTIONS[name]
     ((parameter, _),) = arguments.items()
@@ -305,6 +309,15 @@ def test_functions(name):
             assert got == wanted and plain(got), kind
     with pytest.raises(litepulse.BadInput, match="True is not a number"):
         function(**{parameter: True})
+
+
+def test_files_of_pins_take_numbers_of_numpy():
+    assert litepulse.SampleStream("x", np.uint32(96_000)).rate == 96_000 and litepulse.SrFile("x", np.int16(10)).divide == 10
+    for wrong in (True, 1.5, np.float32(2), 0):
+        with pytest.raises(litepulse.BadInput):
+            litepulse.SampleStream("x", wrong)
+        with pytest.raises(litepulse.BadInput):
+            litepulse.SrFile("x", wrong)
 
 
 def test_a_distribution_counts_numpy_numbers():

@@ -38,6 +38,7 @@ VERBS = {
     "lsl": (["lsl", "--inputs", "0", "--for", "20ms"], 0),
     "send": (["send", "{bytes}", "--baud", "115200"], 0),
     "sequence": (["sequence", "{entries}"], 0),
+    "replay": (["replay", "{pulses}"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
     "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # no node answers
@@ -61,7 +62,8 @@ VERBS = {
     "completion": (["completion", "bash"], 0),
 }
 STYLES = dict.fromkeys(
-    ["train", "capture", "send", "sequence", "respond", "lin monitor", "lin master", "lin slave", "latency"], ["json", "csv", "vnl"]
+    ["train", "capture", "send", "sequence", "replay", "respond", "lin monitor", "lin master", "lin slave", "latency"],
+    ["json", "csv", "vnl"],
 )
 STYLES |= dict.fromkeys(["clock emit", "clock follow"], ["json", "csv", "vnl"])
 STYLES |= dict.fromkeys(["info", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
@@ -98,12 +100,17 @@ def board():
 def words(board, tmp_path):
     """A function of a verb and a style: the command line."""
     (tmp_path / "bytes").write_bytes(b"some bytes")
+    rows = [f"{20_000 * n},0,{1 - n % 2}" for n in range(1, 21)]
+    (tmp_path / "pulses").write_text("\n".join(["tick,channel,value", *rows, ""]))
     result = {"command": "capture", "simulated": True, "backend": "test", "tick_hz": "48000000", "bytes": [], "lost": 0}
     edges = [{"tick": 1000 * n, "channel": "rx", "level": n % 2} for n in range(10)]
     (tmp_path / "result").write_text(json.dumps(result | {"edges": edges}))
 
     def make(verb, style=None):
-        filled = [word.format(bytes=tmp_path / "bytes", result=tmp_path / "result", ldf=LDF, entries=ENTRIES) for word in VERBS[verb][0]]
+        filled = [
+            word.format(bytes=tmp_path / "bytes", pulses=tmp_path / "pulses", result=tmp_path / "result", ldf=LDF, entries=ENTRIES)
+            for word in VERBS[verb][0]
+        ]
         port = [] if verb in ("attach", "detach", "doctor", "plot") else ["--port", board.spec]
         return [*COMMAND, *port, *filled, *([f"--{style}"] if style else [])]
 

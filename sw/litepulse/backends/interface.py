@@ -114,7 +114,8 @@ class Batch:
     """Records in the order of each stream. All that happened before `tick` and was wanted is in this batch or an earlier one.
 
     now: the board's tick at this look, perhaps much later; edges: all there is, where columns were
-    requested and there is nothing else
+    requested and there is nothing else; gap: but for records that were lost, and that no Lost stands
+    for yet
     """
 
     tick: int
@@ -122,6 +123,7 @@ class Batch:
     events: Sequence[Event | Lost]
     received: Sequence[RxByte | Lost]
     edges: EdgeRecords | None = None
+    gap: bool = False
 
 
 @dataclass(frozen=True)

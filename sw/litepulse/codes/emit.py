@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE
-from litepulse.board import Board, When
+from litepulse.board import Board
 from litepulse.codes import barcode, dcf77, harp, irig_b, nmea
 from litepulse.codes.frames import Change, pulses
 from litepulse.codes.scale import SCALES, UTC, Scale
@@ -17,7 +17,7 @@ from litepulse.interrupt import Flag
 from litepulse.job import Job
 from litepulse.launch import Entry, SendRun
 from litepulse.line import Format, Launch, Profile
-from litepulse.plan import Time, frame, profile_of
+from litepulse.plan import Time, When, frame, profile_of
 from litepulse.streams import Event
 from litepulse.units import Number, Whole, to_duration, to_fraction, within
 

@@ -223,9 +223,12 @@ class Tally:
         return rows + [("refused", f"{name}: {outcome.reason}") for name, outcome in self.first_bad]
 
 
-def follow(args: Namespace, board: Board, total: int | None, sending: Send, interrupt: Interrupt) -> int:
+def follow(
+    args: Namespace, board: Board, total: int | None, sending: Send, interrupt: Interrupt, command: str = "send", named: str = "bytes"
+) -> int:
     """Shows what becomes of each until all have left, or an interrupt came."""
     ts, job, rows_out, tally = board.timescale, sending.run, None, Tally(args.style)
+    one = "byte" if named == "bytes" else "pulse"
     if tally.keep:
         job.hear = tally.hear
 
@@ -234,21 +237,21 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "error_ticks", "outcome"), board.identity.backend)
         elif args.style is None:
-            what = f"{total} bytes" if total else "bytes"
+            what = f"{total} {named}" if total else named
             line = f"{approx(job.profile.bit_period.baud, 3)} baud {job.profile.format}"
             output.write(f"{headline(board)}\n{what} from tick {sending.first_tick} on, at {line}")
-        wait = Wait(board, "the first byte", sending.first_tick)
+        wait = Wait(board, f"the first {one}", sending.first_tick)
         with output.Live(f"sending{simulated_mark(board)}", total, args.style) as live:
             for batch in sending.batches():
                 for outcome in batch:
-                    error = tally.add(outcome, f"byte {outcome.number}", {})
+                    error = tally.add(outcome, f"{one} {outcome.number}", {})
                     if rows_out:
                         shown = None if outcome.reason else error
                         rows_out.row(outcome.number, outcome.tick, ns(ts, outcome.tick), shown, outcome.reason or "launched")
                 live.update(tally.launched + tally.refused, wait=wait.left(job.poller.tick))
 
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
-        result = shared(board, "send") | shared_line(job.profile) | tally.result(losses)
+        result = shared(board, command) | shared_line(job.profile) | tally.result(losses)
         summary = [*tally.summary(sending, losses), ("clock", clock_note(board))]
         return result | {"ended": "interrupt" if interrupt else "all sent"}, "\n".join(output.aligned(summary))
 

@@ -89,6 +89,7 @@ class BusRecorder:
             [e for e in self.events.decode(parts) if not isinstance(e, RxByte)] if edges is None else [],
             [b for b in received if not isinstance(b, Event)],
             edges,
+            self.events.gap,
         )
         if self._wall_clock is not None and (batch.events or received):
             self._look_at_clock()
