@@ -16,10 +16,10 @@ from litepulse.board import Board
 from litepulse.errors import BadInput, shown
 from litepulse.line import Format, Launch
 from litepulse.plan import Order, frame, line_format, profile_of
+from litepulse.sequence_plan import nearest
 from litepulse.units import Duration, Number, Whole, whole, within
 from litepulse.vcd import VcdChanges
 
-QUEUE_MIN_CYCLES = 128  # from a launch in the board's queue to the next one: LMIN_CYCLES, and the report of the first
 BYTES = "bytes"  # the channel of what was received
 _COLUMNS = {"tick", "channel", "value"}
 Edge = tuple[int, int, str, str]  # (line, tick, channel, '0', '1', or 'x': not known)
@@ -69,12 +69,12 @@ class Recorded:
         return self.idle == 0
 
     def _check(self) -> None:
-        order, nearest, last = Order(self._profile), QUEUE_MIN_CYCLES * self._scale.samples_per_cycle, 0
+        order, apart, last = Order(self._profile), nearest(self._scale.samples_per_cycle), 0
         for line, tick, launch in self._launches(self.left_out):
             if not self.count:
                 self._first = tick
-            elif tick < last + nearest:
-                distance, least = self._scale.named(tick - last), self._scale.named(nearest)
+            elif tick < last + apart:
+                distance, least = self._scale.named(tick - last), self._scale.named(apart)
                 self._refuse(line, f"it begins {distance} behind the one before; launches are at least {least} apart")
             try:
                 order.check(self.count, tick, launch)
