@@ -21,7 +21,8 @@ TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}
 TRAIN_COMMAND = {name.lower(): code for code, (name, _) in regs.TRAIN_COMMANDS.items()}
 MASK32 = 0xFFFFFFFF
 # Cycles, of the constants in hdl/limits.toml.
-TRAIN_MIN_PERIOD = 320
+TRAIN_MIN_PERIOD = 120
+CHANGE_MIN_PERIOD = 320  # of a train that can be changed
 RESPONSE_MIN_BYTE = 7
 SAMPLES_LATENCY_BYTE = 4  # more, with several samples per cycle
 BURST_MIN_CYCLES = 18
