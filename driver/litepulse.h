@@ -201,6 +201,7 @@ struct litepulse_platform_data {
 /* Shortest bit of a LIN slave in cycles of the core, which looks up its table within a bit. */
 #define LITEPULSE_LIN_BIT_CYCLES_MIN 64
 
+/* A change that waits for its pulse has its answer expected until the next command. */
 enum litepulse_answer_state {
 	LITEPULSE_ANSWER_NONE,
 	LITEPULSE_ANSWER_EXPECTED,
@@ -422,6 +423,7 @@ struct litepulse_line {
  * @pledge_unknown: what SESSION says is not known: writing it failed
  * @unstopped: output of an earlier claim is to be stopped: it could not, or a reset
  * @train: the latest one; period 0: none was started by us
+ * @train_before: what it was before the change that was taken last, which may still be refused
  * @last_launch: tick of the latest launch queued: the next must not be earlier
  * @lin_answers: a bit for each identifier whose entry may answer
  */
@@ -438,6 +440,7 @@ struct litepulse_claim_state {
 	bool pledge_unknown;
 	bool unstopped;
 	struct litepulse_train train;
+	struct litepulse_train train_before;
 	u64 last_launch;
 	u64 lin_answers;
 };

@@ -747,7 +747,9 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 	spin_lock_irq(&lp->feed.lock);
 	if (!error && lp->answer.state == LITEPULSE_ANSWER_COME)
 		error = litepulse_output_reason_to_errno(&lp->answer.record);
-	lp->answer.state = LITEPULSE_ANSWER_NONE;
+	/* The answer to a change that waits is looked at later. */
+	if (error || !change || lp->answer.state == LITEPULSE_ANSWER_COME)
+		lp->answer.state = LITEPULSE_ANSWER_NONE;
 	spin_unlock_irq(&lp->feed.lock);
 	litepulse_sink_end_unmoderate(lp);
 	return error;
@@ -769,17 +771,56 @@ static bool litepulse_output_fraction_ok(u32 num, u32 den)
 	return !den || num < den;
 }
 
-/**
- * litepulse_output_train_start - starts a train and waits until the core has taken it
- * @lp: device
- * @claimant: holder of the claim
- * @train: what
- *
- * Return: 0, -EINVAL, -ENOENT if its profile was never set, -EBUSY while one runs, -ETIME if it
- * should have begun before that can be, -ESTALE, or an error of the transport.
+/* The least period of a train that can be changed, in ticks: hdl/limits.toml. */
+#define CHANGE_MIN_PERIOD 320
+
+/*
+ * Whether a train can be changed: 0, -EOPNOTSUPP if it is too fast, or an error of the transport.
+ * Its lead is in force, and stays while it runs.
  */
-int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
-				 const struct litepulse_train *train)
+static int litepulse_output_check_changeable(struct litepulse *lp, u32 period)
+{
+	u32 word;
+	int error = lp->ops->read_config(lp->context, LITEPULSE_CFG_DRIVER_ENABLE, &word, 1);
+
+	if (error)
+		return error;
+	return period < CHANGE_MIN_PERIOD * lp->samples +
+			FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, word) ? -EOPNOTSUPP : 0;
+}
+
+/*
+ * A change that was taken may have been refused at its pulse: then the train is as before. No
+ * change waits now, so the answer is there, or comes at once. 0 or -EINTR.
+ */
+static int litepulse_output_note_refusal(struct litepulse *lp)
+{
+	bool refused;
+	int error;
+
+	lockdep_assert_held(&lp->claim.mutex);
+	if (READ_ONCE(lp->answer.state) == LITEPULSE_ANSWER_NONE)
+		return 0;
+	error = litepulse_sink_unmoderate(lp);
+	if (error)
+		return error;
+	error = litepulse_output_wait_for_answer(lp);
+	litepulse_sink_end_unmoderate(lp);
+	if (error == -EINTR)
+		return error;
+	spin_lock_irq(&lp->feed.lock);
+	refused = litepulse_output_answered(lp) &&
+		  litepulse_output_reason_to_errno(&lp->answer.record);
+	/* If none has come the record was lost. */
+	lp->answer.state = LITEPULSE_ANSWER_NONE;
+	spin_unlock_irq(&lp->feed.lock);
+	if (refused && lp->claim.train.period)
+		lp->claim.train = lp->claim.train_before;
+	return 0;
+}
+
+static int litepulse_output_train_begin(struct litepulse *lp, struct litepulse_claimant *claimant,
+					const struct litepulse_train *train, bool changes)
 {
 	bool asap = train->flags & LITEPULSE_TRAIN_ASAP;
 	const struct litepulse_word words[] = {
@@ -812,6 +853,11 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
 		return -EBUSY;
 	lp->port_ops->train_starts(lp);
+	if (changes) {
+		error = litepulse_output_check_changeable(lp, train->period);
+		if (error)
+			return error == -EOPNOTSUPP ? -EINVAL : error;
+	}
 	/* Until it is known what the board has taken. */
 	lp->claim.train.period = 0;
 	lp->claim.uses.train = BIT(train->profile);
@@ -823,18 +869,52 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 }
 
 /**
- * litepulse_output_train_adjust - changes period and phase of the train that runs
+ * litepulse_output_train_start - starts a train and waits until the core has taken it
+ * @lp: device
+ * @claimant: holder of the claim
+ * @train: what
+ *
+ * Return: 0, -EINVAL, -ENOENT if its profile was never set, -EBUSY while one runs, -ETIME if it
+ * should have begun before that can be, -ESTALE, or an error of the transport.
+ */
+int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
+				 const struct litepulse_train *train)
+{
+	return litepulse_output_train_begin(lp, claimant, train, false);
+}
+
+/**
+ * litepulse_output_train_start_changeable - the same for a train that is to be changed
+ * @lp: device
+ * @claimant: holder of the claim
+ * @train: what
+ *
+ * Return: as litepulse_output_train_start(); -EINVAL also if it is too fast for that.
+ */
+int litepulse_output_train_start_changeable(struct litepulse *lp,
+					    struct litepulse_claimant *claimant,
+					    const struct litepulse_train *train)
+{
+	return litepulse_output_train_begin(lp, claimant, train, true);
+}
+
+/**
+ * litepulse_output_train_adjust - changes period, phase and width of the train that runs
  * @lp: device
  * @claimant: holder of the claim
  * @adjust: how
  *
  * Return: 0 when it is taken; -EINVAL, -EBUSY while another change waits, -ETIME if it is too
- * late, -ESTALE, or an error of the transport.
+ * late, -EOPNOTSUPP if the train is too fast to be changed, -ENODATA if a width is given and it is
+ * not known what train runs, -ESTALE, or an error of the transport.
  */
 int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
 				  const struct litepulse_train_adjust *adjust)
 {
-	const struct litepulse_word words[] = {
+	const bool new_width = adjust->flags & LITEPULSE_ADJUST_WIDTH;
+	/* Not the first word unless it is known: the train's own. */
+	struct litepulse_word words[] = {
+		{ LITEPULSE_CFG_TRAIN_WIDTH, adjust->width },
 		{ LITEPULSE_CFG_TRAIN_PERIOD, adjust->period },
 		{ LITEPULSE_CFG_TRAIN_NUM, adjust->num },
 		{ LITEPULSE_CFG_TRAIN_DEN, adjust->den },
@@ -842,11 +922,15 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 		{ LITEPULSE_CFG_TRAIN_STEP, (u32)adjust->step },
 		{ LITEPULSE_CFG_TRAIN_COMMAND, LITEPULSE_TRAIN_CMD_ADJUST },
 	};
+	const struct litepulse_train *train = &lp->claim.train;
+	unsigned int skip;
 	u32 status;
 	int error;
 
 	lockdep_assert_held(&lp->claim.mutex);
-	if (adjust->flags || !litepulse_output_fraction_ok(adjust->num, adjust->den))
+	if (adjust->flags & ~LITEPULSE_ADJUST_WIDTH || adjust->reserved ||
+	    (!new_width && adjust->width) ||
+	    !litepulse_output_fraction_ok(adjust->num, adjust->den))
 		return -EINVAL;
 	error = litepulse_board_usable(lp, claimant) ?:
 		litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
@@ -856,13 +940,32 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 		return -EINVAL;
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK)
 		return -EBUSY;
-	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, true);
+	error = litepulse_output_note_refusal(lp);
+	if (!error && train->period)
+		error = litepulse_output_check_changeable(lp, train->period);
+	if (error)
+		return error;
+	if (train->period) {
+		if (new_width && !adjust->width == (train->kind == LITEPULSE_LAUNCH_PULSE))
+			return -EINVAL;
+		/* The word may still have the width of a change that was refused. */
+		if (!new_width)
+			words[0].value = train->width;
+	} else if (new_width) {
+		return -ENODATA;
+	}
+	skip = train->period ? 0 : 1;
+	error = litepulse_output_train_command(lp, words + skip, ARRAY_SIZE(words) - skip, false,
+					       true);
 	if (litepulse_output_is_unknown(error)) {
 		lp->claim.train.period = 0;
-	} else if (!error && lp->claim.train.period) {
+	} else if (!error && train->period) {
+		lp->claim.train_before = *train;
 		lp->claim.train.period = adjust->period;
 		lp->claim.train.num = adjust->num;
 		lp->claim.train.den = adjust->den;
+		if (new_width)
+			lp->claim.train.width = adjust->width;
 	}
 	return error;
 }
@@ -885,8 +988,10 @@ int litepulse_output_train_get(struct litepulse *lp, struct litepulse_train *tra
 		return error;
 	if (!(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK) || !lp->claim.train.period)
 		return -ENODATA;
+	if (!(status & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK))
+		error = litepulse_output_note_refusal(lp);
 	*train = lp->claim.train;
-	return 0;
+	return error;
 }
 
 /**

@@ -26,6 +26,9 @@ int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *clai
 bool litepulse_output_is_unknown(int error);
 int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 const struct litepulse_train *train);
+int litepulse_output_train_start_changeable(struct litepulse *lp,
+					    struct litepulse_claimant *claimant,
+					    const struct litepulse_train *train);
 int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
 				  const struct litepulse_train_adjust *adjust);
 int litepulse_output_train_get(struct litepulse *lp, struct litepulse_train *train);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Takes configuration words in the pulse domain: keeps the simple settings and profile 0, has the profiles and the pulse widths
+// Takes configuration words in the pulse domain: keeps the simple settings and profile 0, has the profiles and the responder's pulse width
 // written to litepulse_launch_memory, hands the words of train and responder on, carries out commands. Every word is answered; one that is
 // refused changes nothing; an event reports it.
 // Latency: a setting is there the cycle after its answer (most act a cycle or two later); commands and train words are answered when
 // they are decided.
 //
 //   state     what happens in it                                                then
-//   IDLE      a word comes; other blocks answer theirs themselves               SET; WRITE for a pulse width, LAST if it is refused
+//   IDLE      a word comes; other blocks answer theirs themselves               SET; WRITE for the responder's width, LAST if it is refused
 //   SET       a setting is taken over, or refused                               IDLE; WRITE for a profile, COMMAND, LAST
 //   WRITE     waits until the launch memory is not read, and writes             IDLE, or LAST
 //   COMMAND   waits for the flushes                                             EVENT for a snapshot, then LAST
@@ -37,6 +37,7 @@ module litepulse_config #(
     output logic         train_req,
     input  logic         train_done,
     input  logic         train_err,
+    input  logic         train_untold,   // while train_err: no record of the train's reports it
     input  logic         train_running,
     output logic         resp_req,
     input  logic         resp_done,
@@ -44,7 +45,7 @@ module litepulse_config #(
     output logic         lin_req,
     input  logic         lin_done,
     input  logic         lin_err,
-    // launch memory: profiles, pulse widths of train and responder
+    // launch memory: profiles, pulse width of the responder
     input  logic         mem_ready,
     output profile_write_t mem_write,
     input  logic         mem_long,       // the period to be written is at least 4 cycles
@@ -102,7 +103,6 @@ module litepulse_config #(
   logic [31:0]  ev_data;
   assign ev.data   = ev_data;
   assign ev.kind   = ev_kind;
-  assign ev.source = litepulse_map_pkg::SRC_CONTROL;
   assign ev.flags  = ev_flags;
   assign ev.lo     = ev_lo;
   assign ev.off    = 3'd0;
@@ -144,7 +144,7 @@ module litepulse_config #(
     is_train   <= cfg_addr[5:4] == 2'd1;
     is_resp    <= cfg_addr[5:3] == 3'd4 && cfg_addr[2:0] != 3'd7;   // a word that is not the responder's must not disarm it
     is_lin     <= LIN && cfg_addr[5:2] == litepulse_map_pkg::CFG_LIN_DATA_LO[5:2] && cfg_addr[1:0] != 2'd3;
-    is_width   <= cfg_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || cfg_addr == litepulse_map_pkg::CFG_RESP_WIDTH;
+    is_width   <= cfg_addr == litepulse_map_pkg::CFG_RESP_WIDTH;
     is_command <= cfg_addr == litepulse_map_pkg::CFG_COMMAND;
     at_line    <= cfg_addr == litepulse_map_pkg::CFG_LINE;
     at_driver_enable <= cfg_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE;
@@ -179,7 +179,7 @@ module litepulse_config #(
   assign writes      = decided && mem_ready;
   assign set_profile = store_profile & {4{mem_ready}};
   assign mem_profile = is_profile;
-  assign mem_entry   = is_profile ? cfg_addr[2:1] : {is_train, 1'b0};
+  assign mem_entry   = is_profile ? cfg_addr[2:1] : 2'd0;
   assign mem_we      = store;
 
   assign rise_en = 16'(rise);
@@ -187,12 +187,13 @@ module litepulse_config #(
   assign filt_en = 16'(filt);
 
   // the word is held still until it is answered, so the event can tell of it
+  assign ev.source = is_train ? litepulse_map_pkg::SRC_TRAIN_CHANGE : litepulse_map_pkg::SRC_CONTROL;
   assign ev_req   = state == EVENT || state == LAST;
   assign ev_kind  = (state == EVENT) ? litepulse_map_pkg::KIND_SNAPSHOT
       : is_command ? litepulse_map_pkg::KIND_APPLIED : litepulse_map_pkg::KIND_REFUSED;
   assign ev_lo    = now[7:0];
   assign ev_flags = is_command ? 8'd0 : at_driver_enable ? litepulse_map_pkg::REASON_BUSY : litepulse_map_pkg::REASON_INVALID;
-  assign ev_data  = !is_command ? {26'd0, cfg_addr} : (state == EVENT) ? 32'd0
+  assign ev_data  = !is_command ? {26'd0, cfg_addr & {6{!is_train}}} : (state == EVENT) ? 32'd0
       : {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, 13'd0, cfg_data[2:0]};
 
   always_ff @(posedge clk) begin
@@ -219,9 +220,9 @@ module litepulse_config #(
         if (is_train || is_resp) begin
           cfg_done <= is_train ? train_done : resp_done;
           cfg_err  <= is_train ? train_err : resp_err;
-          if (is_train ? train_done && !train_err && is_width : resp_done && (resp_err || is_width)) begin
+          if (is_train ? train_done && train_untold : resp_done && (resp_err || is_width)) begin
             cfg_done <= 1'b0;
-            state    <= (is_resp && resp_err) ? LAST : WRITE;
+            state    <= (is_train || resp_err) ? LAST : WRITE;
           end
         end else if (is_lin) begin
           cfg_done <= lin_done && !lin_err;

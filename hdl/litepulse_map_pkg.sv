@@ -69,7 +69,7 @@ package litepulse_map_pkg;
   localparam logic [5:0] CFG_TRAIN_START_LO = 6'd16;  // start tick, low half
   localparam logic [5:0] CFG_TRAIN_START_HI = 6'd17;  // start tick, high half
   localparam logic [5:0] CFG_TRAIN_COUNT = 6'd18;  // pulses, 0 = endless
-  localparam logic [5:0] CFG_TRAIN_WIDTH = 6'd19;  // ticks, for kind pulse
+  localparam logic [5:0] CFG_TRAIN_WIDTH = 6'd19;  // ticks, for kind pulse; of a change, too
   localparam logic [5:0] CFG_TRAIN_LAUNCH = 6'd20;  // what each pulse is
   localparam int TRAIN_LAUNCH_DATA_LSB = 0;  // byte of a frame; bit times of a break
   localparam int TRAIN_LAUNCH_DATA_BITS = 8;
@@ -170,7 +170,7 @@ package litepulse_map_pkg;
   localparam logic [2:0] TRIGGER_BREAK = 3'd3;  // received break
   localparam logic [2:0] TRIGGER_LIN = 3'd4;  // LIN: a header that an entry answers, then each byte of the answer
   localparam logic [1:0] TRAIN_CMD_START = 2'd1;  // start with the words written
-  localparam logic [1:0] TRAIN_CMD_ADJUST = 2'd2;  // change period and phase at `at_pulse`
+  localparam logic [1:0] TRAIN_CMD_ADJUST = 2'd2;  // change period, phase and width at `at_pulse`
   localparam logic [1:0] TRAIN_CMD_STOP = 2'd3;  // stop
   localparam int RX_DATA_LSB = 0;  // data bits; bit 8: parity bit as received. COUNT: bit 0 means at least this many
   localparam int RX_PARITY_ERROR_LSB = 9;  // parity wrong

@@ -51,7 +51,7 @@ module litepulse_pulse #(
   logic             near_wrap;
 
   // settings
-  logic             train_req, train_done, train_err, resp_req, resp_done, resp_err;
+  logic             train_req, train_done, train_err, train_untold, resp_req, resp_done, resp_err;
   logic             lin_req, lin_done, lin_err;
   logic             prof0_changed;
   frame_format_t    prof0_format;
@@ -85,8 +85,8 @@ module litepulse_pulse #(
   logic [7:0]       lin_data_next, lin_data;
 
   // sequencer
-  logic             host_we, host_done, wrap_near, emit, thread, told_granted, is_far, wrapped, width_we;
-  logic [1:0]       act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack;
+  logic             host_we, host_done, wrap_near, emit, thread, told_granted, is_far, wrapped, width_set, width_none;
+  logic [1:0]       width_we, act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack;
   logic [2:0]       told_outcome;
   logic [21:0]      cond;
   operation_t       operation;
@@ -185,7 +185,7 @@ module litepulse_pulse #(
   litepulse_config #(.S(S), .INPUTS(INPUTS), .LIN(LIN_ENTRIES != 0)) configuration (
       .clk, .rst, .now, .cfg_req(cfg.valid), .cfg_addr(cfg.addr), .cfg_data(cfg.data), .cfg_stop(cfg.stop),
       .cfg_done(cfg_answer.done), .cfg_err(cfg_answer.refused),
-      .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
+      .train_req, .train_done, .train_err, .train_untold, .train_running, .resp_req, .resp_done, .resp_err,
       .lin_req, .lin_done, .lin_err,
       .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,
       .nloopback, .loop_changes, .hold_tty, .rest_level, .break_hold, .break_stays, .rx_enable, .nde_lead, .lead_changes, .de_lag,
@@ -238,8 +238,8 @@ module litepulse_pulse #(
 
   litepulse_timed_source #(.S(S), .KE(KT)) queue_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
-      .act(act[0]), .operation, .eventful(eventful[0]), .cond(cond[4:0]),
-      .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we, .armed(armed[0]), .slack_ok(slack_ok[0]),
+      .act(act[0]), .operation, .eventful(eventful[0]), .width_set(1'b0), .width_none(1'b0), .cond(cond[4:0]),
+      .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we(width_we[0]), .armed(armed[0]), .slack_ok(slack_ok[0]),
       // verilator lint_off PINCONNECTEMPTY
       .fired(), .is_far(), .wrapped(),
       // verilator lint_on PINCONNECTEMPTY
@@ -255,10 +255,10 @@ module litepulse_pulse #(
 
   litepulse_timed_source #(.S(S), .KE(KT)) train_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
-      .act(act[1]), .operation, .eventful(eventful[1]), .cond(cond[15:11]),
-      .disarm(disarm[1]), .forget(forget[1]), .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]),
+      .act(act[1]), .operation, .eventful(eventful[1]), .width_set, .width_none, .cond(cond[15:11]),
+      .disarm(disarm[1]), .forget(forget[1]), .act_do(act_do[1]), .width_we(width_we[1]), .armed(armed[1]), .slack_ok(slack_ok[1]),
       // verilator lint_off PINCONNECTEMPTY
-      .width_we(), .fired(),
+      .fired(),
       // verilator lint_on PINCONNECTEMPTY
       .is_far, .wrapped,
       .due(due[2]), .due_soon(due_soon[2]), .launch(train_launch), .grant(grant[2]), .lead(train_lead),
@@ -266,7 +266,8 @@ module litepulse_pulse #(
   );
   litepulse_train train (
       .clk, .rst, .cfg_req(train_req), .cfg_addr(cfg.addr[3:0]), .cfg_data(cfg.data), .cfg_done(train_done),
-      .cfg_err(train_err), .host_we, .host_done, .operation, .cond(cond[21:16]), .eventful(eventful[1]),
+      .cfg_err(train_err), .cfg_untold(train_untold), .host_we, .host_done, .operation, .cond(cond[21:16]), .eventful(eventful[1]),
+      .width_set, .width_none,
       .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]), .is_far, .wrapped, .disarm(disarm[1]), .forget(forget[1]),
       .be_ok(be_ok[2]), .running(train_running), .pending(train_pending)
   );
@@ -295,7 +296,8 @@ module litepulse_pulse #(
 
   litepulse_launch_memory #(.S(S)) launch_memory (
       .clk, .rst, .ren(mem_ren), .raddr(mem_raddr), .read_soon, .may_read, .interval, .few, .format,
-      .width_we, .width_data(operation.result), .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data(cfg.data), .cfg_long(mem_long),
+      .width_we(width_we != 2'd0), .width_train(width_we[1]), .width_data(operation.result),
+      .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data(cfg.data), .cfg_long(mem_long),
       .responder_width(resp_width), .queue_width, .train_width
   );
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53  # "LPLS"
 VERSION_MAJOR = 0  # a reader refuses another major version (while 0: another minor version, too)
-VERSION_MINOR = 9
+VERSION_MINOR = 10
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,11 @@ TRIGGERS = {
     3: ("BREAK", "received break"),
     4: ("LIN", "LIN: a header that an entry answers, then each byte of the answer"),
 }
-TRAIN_COMMANDS = {1: ("START", "start with the words written"), 2: ("ADJUST", "change period and phase at `at_pulse`"), 3: ("STOP", "stop")}
+TRAIN_COMMANDS = {
+    1: ("START", "start with the words written"),
+    2: ("ADJUST", "change period, phase and width at `at_pulse`"),
+    3: ("STOP", "stop"),
+}
 
 # The CSRs: 32 bits each, index from the base of the CSRs. Their places are part of the interface: never renumber, only append.
 # Widths are those of the largest core, reset values those of the default core: litepulse.py sets
@@ -447,7 +451,7 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),
     Register("train_count", 18, "pulses, 0 = endless"),
-    Register("train_width", 19, "ticks, for kind pulse"),
+    Register("train_width", 19, "ticks, for kind pulse; of a change, too"),
     Register("train_launch", 20, "what each pulse is", LAUNCH_FIELDS),
     Register("train_period", 24, "period, whole ticks I"),
     Register("train_num", 25, "period, numerator N of the fraction, less than D"),

@@ -90,10 +90,16 @@ def soonest(what: str, constant: str) -> Row:
 
 def trains() -> list[Row]:
     """Of the train."""
-    longest, period = WORD - 2, cycles()["TRAIN_MIN_PERIOD"]
+    longest, period, changed = WORD - 2, cycles()["TRAIN_MIN_PERIOD"], cycles()["CHANGE_MIN_PERIOD"]
     page = "[core.md](core.md#constants)"
     return [
         ("shortest period", f"{time(period)} ({rate(period)})", f"{period} cycles, and the `de` lead", page),
+        (
+            "shortest period of a train that can be changed",
+            f"{time(changed)} ({rate(changed)})",
+            f"{changed} cycles, and the `de` lead",
+            page,
+        ),
         ("longest period", time(longest), f"{power(longest)} ticks", page),
         ("fraction of a period", "exact", f"N/D ticks, D at most {power(WORD)}", "[cli.md](cli.md#numbers)"),
         ("pulses", f"{WORD - 1:,}, or endless", "numbers have 32 bits and wrap", "[core.md](core.md)"),

@@ -9,7 +9,7 @@ package litepulse_csr_pkg;
   localparam logic [4:0] CSR_ID_VERSION = 5'd1;  // Version of this register map.
   localparam int ID_VERSION_MINOR_LSB = 0;
   localparam int ID_VERSION_MAJOR_LSB = 16;
-  localparam logic [31:0] RESET_ID_VERSION = 32'd9;  // that of the default core
+  localparam logic [31:0] RESET_ID_VERSION = 32'd10;  // that of the default core
   localparam logic [4:0] CSR_ID_GEOMETRY = 5'd2;  // What this core was built with.
   localparam int ID_GEOMETRY_SAMPLES_LSB = 0;
   localparam int ID_GEOMETRY_INPUTS_LSB = 4;

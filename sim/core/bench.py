@@ -455,7 +455,9 @@ class Bench:
     async def train_stop(self):
         return await self.config("train_command", command=3)
 
-    async def train_adjust(self, n=0, step=0, wait=True):
+    async def train_adjust(self, n=0, step=0, wait=True, width=None):
+        if width is not None:
+            await self.config("train_width", width)
         await self.config("train_at_pulse", n)
         await self.config("train_step", step=step)
         return await self.config("train_command", command=2, wait=wait)

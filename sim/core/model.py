@@ -7,7 +7,7 @@ waveforms are lists of (tick, level), the first entry being the level before any
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 from typing import Any, NamedTuple
@@ -306,6 +306,7 @@ class Adjust:
     num: int
     den: int  # the true denominator, 1 to 2^32
     step: int = 0
+    width: int | None = None  # of pulse n and those behind it; None: as before
 
     @property
     def period(self):
@@ -349,13 +350,18 @@ class Train:
     def tick(self, k):
         return floor(self.place(k))
 
+    def launch_of(self, k):
+        """What pulse k is: as at the start, with the width of the last change up to it that names one."""
+        widths = [change.width for change in self.changes if change.n <= k and change.width is not None]
+        return replace(self.launch, width=widths[-1]) if widths else self.launch
+
     def pulses(self, until=None, stop=None):
         """Grants of the pulses before tick `until`, at most `count`, none with a number from `stop` on."""
         out, k = [], 0
         while not (self.count and k >= self.count) and not (stop is not None and k >= stop):
             if until is not None and self.tick(k) >= until:
                 break
-            out.append(Grant(self.tick(k), self.launch, TRAIN, k))
+            out.append(Grant(self.tick(k), self.launch_of(k), TRAIN, k))
             k += 1
         return out
 

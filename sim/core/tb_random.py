@@ -58,7 +58,7 @@ from sim.core.model import (
 from sim.long_runs import LONG
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
-MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
+MINIMUM = CONSTANTS["CHANGE_MIN_PERIOD"] * S
 ON_EDGE, ON_BYTE, ON_BREAK = 1, 2, 3  # triggers of the responder
 BURST_MIN = CONSTANTS["BURST_MIN_CYCLES"] * S
 RESPONSE = {ON_EDGE: "RESPONSE_MIN_CYCLES", ON_BYTE: "RESPONSE_MIN_BYTE", ON_BREAK: "RESPONSE_MIN_BREAK"}
@@ -531,8 +531,11 @@ class Scene:
             period = Fraction(first.whole) + rng.choice((Fraction(0), Fraction(rng.randrange(5), 5)))
             whole, num, den = int(period) + rng.randrange(9), (period % 1).numerator, (period % 1).denominator
             step = rng.choice((0, 1, -1, 5 * S, rng.randrange(100 * S)))
+            width = rng.choice((None, 1, S + 1, rng.randrange(1, 150 * S)))  # of a frame or a break it does nothing
             known = len(bench.select(APPLIED, TRAIN_CHANGE)) + len(bench.select(REFUSED, TRAIN_CHANGE))
             await bench.train_words(whole, num, den)
+            if width is not None:
+                assert await bench.config("train_width", width)
             await bench.train_adjust(n, step)
             for _ in range(10_000):
                 answers = [r for r in bench.events if r.source == TRAIN_CHANGE and r.kind in (APPLIED, REFUSED)]
@@ -542,7 +545,10 @@ class Scene:
             answer = answers[known]
             if answer.kind == APPLIED:
                 assert answer.data == n or n == 0
-                self.train.adjust(Adjust(answer.data, whole, num, den, step))
+                self.train.adjust(Adjust(answer.data, whole, num, den, step, width))
+            elif width is not None:
+                # The word stays; a change that is refused does not.
+                assert await bench.config("train_width", self.train.launch_of(passed + 100).width)
             self.asked.append(answer)
         await bench.until(self.train_end)
         self.stopping = True

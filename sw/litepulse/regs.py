@@ -28,7 +28,7 @@ class Register:
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 9  # version of this map
+VERSION_MINOR = 10  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -129,7 +129,7 @@ TRIGGERS = {
 
 TRAIN_COMMANDS = {
     1: ("START", "start with the words written"),
-    2: ("ADJUST", "change period and phase at `at_pulse`"),
+    2: ("ADJUST", "change period, phase and width at `at_pulse`"),
     3: ("STOP", "stop"),
 }
 
@@ -273,7 +273,7 @@ CONFIG = (
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),
     Register("train_count", 18, "pulses, 0 = endless"),
-    Register("train_width", 19, "ticks, for kind pulse"),
+    Register("train_width", 19, "ticks, for kind pulse; of a change, too"),
     Register("train_launch", 20, "what each pulse is", (
         Field("data", 0, 8, "byte of a frame; bit times of a break"),
         Field("profile", 8, 2, "line profile"),
@@ -339,7 +339,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x00000009),
+    ), reset=0x0000000a),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),

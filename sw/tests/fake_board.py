@@ -23,7 +23,7 @@ from sim import bridge_frames
 
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
-MIN_PERIOD = 96
+MIN_PERIOD, CHANGE_MIN_PERIOD = 120, 320
 CONFIG = {r.name: r for r in regmap.CONFIG}
 BY_INDEX = {r.index: r for r in regmap.CONFIG}
 
@@ -428,7 +428,13 @@ class FakeBoard:
         step = self.word("train_step")
         step -= (step >> 31) << 32
         reason = 0
-        if not t or period < MIN_PERIOD * self.samples or (t["count"] and number >= t["count"]):
+        least = CHANGE_MIN_PERIOD * self.samples
+        if (
+            not t
+            or min(period, t["period"]) < least
+            or (t["count"] and number >= t["count"])
+            or not self.length(t["word"], self.word("train_width"))
+        ):
             reason = INVALID
         elif self.change is not None:
             reason = BUSY
@@ -439,7 +445,7 @@ class FakeBoard:
         if reason:
             self.event(self.tick, 3, 5, reason, self.word("train_at_pulse"), "control")
             return False
-        self.change = (number, period, den, step)
+        self.change = (number, period, den, step, self.word("train_width"))
         if number == t["n"]:
             self.apply_change()
         return True
@@ -450,8 +456,8 @@ class FakeBoard:
         return (t["before"] if den == t["den"] else Fraction(math.floor(t["before"]))) + period + step
 
     def apply_change(self):
-        number, period, den, step = self.change
-        self.train.update(a=self.place(period, den, step), period=period, den=den)
+        number, period, den, step, width = self.change
+        self.train.update(a=self.place(period, den, step), period=period, den=den, width=width)
         self.change = None
         self.event(self.tick, 5, 5, 0, number, "control")
 

@@ -64,7 +64,7 @@ COUNTS = {
 RATES = {method: {"baud": 9600} for method in ("capture", "launch", "launches", "latency", "respond", "send", "sequence")}
 RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}}
 DURATIONS = {
-    "adjust": ["period", "step"],
+    "adjust": ["period", "step", "width"],
     "capture": ["duration"],
     "launch": ["width"],
     "latency": ["width", "interval", "jitter", "duration", "timeout", "blank", "holdoff"],
@@ -144,9 +144,9 @@ def given(method, name, value):
 def outcome(board, method, arguments):
     """What the board is to do, or did: all that depends on a call's numbers."""
     if method == "adjust":
-        with board.train(rate=50, count=1000) as train:
+        with board.train(rate=50, count=1000, width="100us" if "width" in arguments else None) as train:
             adjusted = board.adjust(**arguments)
-            return adjusted.period, adjusted.step, adjusted.change.pulse, train.plan
+            return adjusted.period, adjusted.step, adjusted.width, adjusted.change.pulse, train.plan
     board.backend.read_clocks = lambda: READING  # for time_of(): the same on each board
     result = getattr(board, method)(**arguments)
     if isinstance(result, litepulse.Train | litepulse.Capture | litepulse.Latency | litepulse.Responder):

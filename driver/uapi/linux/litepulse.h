@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; it only grows. */
-#define LITEPULSE_ABI 6
+#define LITEPULSE_ABI 7
 
 /*
  * Number of the line discipline for a board behind a serial port, unless the module's parameter
@@ -444,8 +444,12 @@ struct litepulse_profile {
  * -EBUSY while a train runs, -ENOENT if the profile was not set since the driver found the board,
  * or since the board's reset, and the core refuses it for that. Returns when the core has taken it.
  *
- * LITEPULSE_IOC_TRAIN gives the train that runs as it was requested, with the period of the last
- * change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
+ * The period is at least 120 cycles of the core's clock and the lead of litepulse_driver_enable,
+ * before version 7: 320, else -EINVAL. Only a train of 320 cycles and the lead, or more, can be
+ * changed.
+ *
+ * LITEPULSE_IOC_TRAIN gives the train that runs as it was requested, with period and width of the
+ * last change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
  * or if it was started before the driver found the board, or if the board did not answer to the
  * latest start or change.
  */
@@ -464,18 +468,28 @@ struct litepulse_train {
 	__u32 reserved2;
 };
 
+#define LITEPULSE_ADJUST_WIDTH 0x1 /* width is given; since version 7 */
+
 /**
- * struct litepulse_train_adjust - a new period, and a step, from one pulse on, without a glitch
+ * struct litepulse_train_adjust - a new period, a step and, on request, a new width, from one pulse
+ * on, without a glitch
  * @period: whole ticks
  * @num: and @num / @den of a tick
  * @den: 0 means 2^32
  * @at_pulse: first pulse at its new place, counted from 0; 0: as early as possible
  * @step: ticks by which this and all later pulses are moved, once
- * @flags: 0
+ * @flags: LITEPULSE_ADJUST_*; before version 7: 0
+ * @width: with LITEPULSE_ADJUST_WIDTH: of a pulse, in ticks, from @at_pulse on; of a train of
+ *	frames or breaks 0. Without the flag 0: the width stays
+ * @reserved: 0
  *
  * -ETIME if it is too late for that, -EBUSY while another change waits. Returns when the core has
  * taken it; an event, APPLIED or REFUSED from TRAIN_CHANGE, has the pulse from which it acted,
  * or that the train ended before.
+ *
+ * -EOPNOTSUPP if the train that runs is too fast to be changed: its period is less than 320 cycles
+ * of the core's clock and the lead of litepulse_driver_enable. -ENODATA if a width is given, and
+ * the driver does not know what train runs (LITEPULSE_IOC_TRAIN).
  */
 struct litepulse_train_adjust {
 	__u32 period;
@@ -484,6 +498,8 @@ struct litepulse_train_adjust {
 	__u32 at_pulse;
 	__s32 step;
 	__u32 flags;
+	__u32 width;
+	__u32 reserved;
 };
 
 /**

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 6
+ABI = 7
 LDISC = 8
 DEVICES = 0x10
 KIND_TX = 1
@@ -67,6 +67,7 @@ STOP_1_5 = 1
 STOP_2 = 2
 PROFILE_INVERT = 1
 TRAIN_ASAP = 1
+ADJUST_WIDTH = 1
 TRIGGER_OFF = 0
 TRIGGER_EDGE = 1
 TRIGGER_BYTE = 2
@@ -290,13 +291,15 @@ class Train(Record):
 class TrainAdjust(Record):
     """struct litepulse_train_adjust"""
 
-    layout: ClassVar[Struct] = Struct("=IIIIiI")
+    layout: ClassVar[Struct] = Struct("=IIIIiIII")
     period: int = 0
     num: int = 0
     den: int = 0
     at_pulse: int = 0
     step: int = 0
     flags: int = 0
+    width: int = 0
+    reserved: int = 0
 
 
 @dataclass

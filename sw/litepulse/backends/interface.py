@@ -268,8 +268,8 @@ class TrainControl(Protocol):
         """Within it what becomes of changes of the train is recorded, by whomever that was started."""
         ...
 
-    def request_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
-        """Changes period and phase of the running train, from a pulse on, 0: the next one.
+    def request_change(self, period: Period, step: int, at_pulse: int, width: int | None = None) -> TrainChange:
+        """Changes period and phase of the running train, and the width of its pulses unless it is None, from a pulse on, 0: the next one.
 
         Refused: what the train does, and what is read back of it, stays as it was; `reason` None: the record of it was lost.
         """
