@@ -198,7 +198,7 @@ async def test_promise2_bytes_are_marks(dut):
             entries.append(Grant(tick, mark(code ^ 0xFF), QUEUE, len(entries)))
             await bench.launch(tick, entries[-1].launch, entries[-1].name)
         await bench.send([code, code ^ 1])
-        await bench.cycles(bench.random.randrange(300))
+        await bench.cycles(bench.random.randrange(1, 300))
     await bench.cycles(600)
     assert bench.status("tx_idle"), "marks are not on the line"
     await bench.drain_stop()
