@@ -55,6 +55,7 @@ COUNTS = {
     "channel": {"name": 2},
     "launch": {"byte": 0x55, "break_bits": 13},
     "latency": {"byte": 0x55, "break_bits": 13, "seed": 9, "count": 3, "filter": 5},
+    "mark": {"code": 0x2A},
     "respond": {"byte": 0x55, "break_bits": 13, "pulses": 3},
     "time_of": {"tick": 100},
     "train": {"byte": 0x55, "break_bits": 13, "count": 3, "limit": 9},
@@ -66,11 +67,14 @@ DURATIONS = {
     "capture": ["duration"],
     "launch": ["width"],
     "latency": ["width", "interval", "jitter", "duration", "timeout", "blank", "holdoff"],
+    "mark": ["width"],
     "respond": ["after", "width", "every", "holdoff"],
     "send": ["every"],
+    "set_marks": ["width"],
     "train": ["period", "width"],
 }
-MOMENTS = {"launches": ["start"], "launch": ["at"], "send": ["at"], "train": ["start"], "latency": ["start"], "tick_of": ["when"]}
+MOMENTS = {"launches": ["start"], "mark": ["at"]}
+MOMENTS |= {"launch": ["at"], "send": ["at"], "train": ["start"], "latency": ["start"], "tick_of": ["when"]}
 LISTS = {"capture": ["inputs"], "send": ["data"]}
 # What is a number of no kind.
 OTHER = {
@@ -89,6 +93,7 @@ OTHER = {
     "on",
     "listener",
     "from_end",
+    "tty",
     "what",
 }
 EXCLUDES = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "byte": ("width", "break_bits"), "period": ("rate",)}
@@ -141,6 +146,8 @@ def outcome(board, method, arguments):
     if isinstance(result, litepulse.Send):
         with result:
             return [(each.byte, each.wanted - result.first_tick) for each in result]
+    if method == "set_marks":
+        return board.backend.line._registers.config_word("port")
     if isinstance(result, litepulse.Outcome):
         return result.byte, result.tick == result.wanted
     assert isinstance(result, int | litepulse.ClockTime)

@@ -37,6 +37,7 @@ VERBS = {
     "lsl": (["lsl", "--inputs", "0", "--for", "20ms"], 0),
     "send": (["send", "{bytes}", "--baud", "115200"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
+    "mark": (["mark", "0x2a", "--width", "5ms"], 0),
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
     "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # no node answers
     "lin slave": (["lin", "slave", "{ldf}", "--node", "Window", "--for", "20ms"], 1),  # nothing was heard
@@ -56,7 +57,7 @@ VERBS = {
     "completion": (["completion", "bash"], 0),
 }
 STYLES = dict.fromkeys(["train", "capture", "send", "respond", "lin monitor", "lin master", "lin slave", "latency"], ["json", "csv", "vnl"])
-STYLES |= dict.fromkeys(["info", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
+STYLES |= dict.fromkeys(["info", "mark", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
 ENDLESS = {

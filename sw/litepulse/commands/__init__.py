@@ -10,6 +10,7 @@ VERBS = {
     "capture": "show edges, and bytes, with their ticks",
     "lsl": "offer edges, and bytes, to recorders of the Lab Streaming Layer, with their times",
     "send": "send a file's bytes as timed launches",
+    "mark": "show a code on the eight pins of the marker port at a tick",
     "respond": "answer triggers in hardware, a fixed time later",
     "latency": "measure how long something takes to respond, to the tick",
     "certify": "measure another serial port by a fixed procedure, or the board's own port: one page and one JSON",
