@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Marks: codes on the eight pins of the marker port, by the library, the command and a terminal."""
 
+import fcntl
 import json
 import os
 import signal
@@ -11,9 +12,14 @@ import pytest
 
 import litepulse
 from litepulse import cli
+from litepulse.backends import driver_abi as abi
 from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.driver.backend import DriverBackend
+from litepulse.backends.interface import LAUNCH_PROFILE
+from litepulse.line import Format, Profile
 
 from .fake_board import CONFIG, FakeBoard, Server
+from .fake_kernel import Kernel
 from .test_sim import COMMAND, ENV, pins
 
 MS = 48_000  # ticks
@@ -137,3 +143,30 @@ def test_info_says_so(capsys):
             assert f"marker port  {text}" in " ".join(capsys.readouterr().out.split()).replace("marker port ", "marker port  ")
             assert cli.main(["--port", server.spec, "info", "--json"]) == 0
             assert json.loads(capsys.readouterr().out)["port"] is port
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    kernel = Kernel()
+    kernel.abi, kernel.flags = 7, abi.INFO_PORT
+    monkeypatch.setattr(fcntl, "ioctl", kernel.ioctl)
+    return kernel
+
+
+def test_what_the_driver_gets(kernel):
+    """The width, the tty's mode, a profile to the port; the level at rest of the line stays as it is."""
+    program = DriverBackend("/dev/null")
+    with litepulse.Board(program) as board:
+        board.set_marks("5ms", tty=True)
+        board.set_marks(tty=False)
+        assert kernel.ports == [abi.Port(abi.PORT_WIDTH, 5 * MS), abi.Port(abi.PORT_TTY, tty=1), abi.Port(abi.PORT_TTY)]
+        program.line.set_profile(LAUNCH_PROFILE, Profile(board.timescale.bit_period(9600), Format(to_port=True)))
+        assert kernel.profiles[1].flags == abi.PROFILE_TO_PORT and abi.IOC_REST not in kernel.calls
+
+
+@pytest.mark.parametrize("version, flags, text", [(7, 0, "this board has no marker port"), (6, abi.INFO_PORT, "too old for a marker port")])
+def test_a_driver_without(version, flags, text, kernel):
+    """An older one, or a board without the port."""
+    kernel.abi, kernel.flags = version, flags
+    with litepulse.Board(DriverBackend("/dev/null")) as board, pytest.raises(litepulse.Unsupported, match=text):
+        board.set_marks("1ms")
