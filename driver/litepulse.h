@@ -252,6 +252,8 @@ struct litepulse_take_ops {
  *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
  *	change while a train runs, or an error of the transport: then the board has, or gets back,
  *	what it had
+ * @set_port: ticks that marks last, and whether the tty's bytes are marks; NULL: it stays. 0, -EBUSY
+ *	if profile 0 is in use, or an error of the transport: then as above
  * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
  *	and the tty gets no other lead while the train runs
  * @fits_lin: 0 if profile 0 is one that a LIN slave can have, else -ERANGE; or -EINTR
@@ -260,6 +262,7 @@ struct litepulse_port_ops {
 	void (*room)(struct litepulse *lp, u32 pending);
 	void (*sysrq)(struct litepulse *lp);
 	int (*set_driver_enable)(struct litepulse *lp, const u32 *word, const u32 *echo);
+	int (*set_port)(struct litepulse *lp, const u32 *width, const bool *tty);
 	void (*train_starts)(struct litepulse *lp);
 	int (*fits_lin)(struct litepulse *lp);
 };
@@ -488,6 +491,7 @@ struct litepulse_restart {
  * @clock_den: of the core's clock
  * @version: of the core, major << 16 | minor
  * @simulated: no board
+ * @has_port: the core has a marker port
  * @samples: ticks per cycle
  * @inputs: capture inputs
  * @event_depth: events the board holds; @receive_depth, @transmit_depth, @launch_depth likewise
@@ -516,6 +520,7 @@ struct litepulse {
 	u32 clock_den;
 	u32 version;
 	bool simulated;
+	bool has_port;
 	unsigned int samples;
 	unsigned int inputs;
 	unsigned int event_depth;

@@ -121,7 +121,10 @@ static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8
 		return -EINVAL;
 	/* At the line's level at rest it has no edge. What was kept may have any level. */
 	if ((!profile || lp->claim.profiles_set & BIT(profile)) &&
-	    !(lp->claim.profiles_inverted & BIT(profile)) == low)
+	    !(lp->claim.profiles_inverted & BIT(profile)) == low &&
+	    /* A mark is not on the line. */
+	    !(kind == LITEPULSE_LAUNCH_FRAME && profile &&
+	      lp->claim.profiles[profile].format & LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK))
 		return -EINVAL;
 	switch (kind) {
 	case LITEPULSE_LAUNCH_FRAME:
@@ -392,7 +395,8 @@ int litepulse_output_check_profile(struct litepulse *lp, unsigned int index)
  * @claimant: holder of the claim
  * @profile: baud and period are filled in
  *
- * Return: 0, -EINVAL if there is no such profile or the core cannot do it, -EBUSY if it would
+ * Return: 0, -EINVAL if there is no such profile or the core cannot do it, -EOPNOTSUPP if it needs
+ * a marker port that the core does not have, -EBUSY if it would
  * change and something uses it that an earlier claim has kept, -ESTALE, or an error of the
  * transport.
  */
@@ -409,9 +413,12 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 	lockdep_assert_held(&lp->claim.mutex);
 	if (!profile->index || profile->index >= LITEPULSE_PROFILES || profile->data_bits < 5 ||
 	    profile->data_bits > 8 || profile->parity > LITEPULSE_PARITY_SPACE ||
-	    profile->stop > LITEPULSE_STOP_2 || profile->flags & ~LITEPULSE_PROFILE_INVERT ||
+	    profile->stop > LITEPULSE_STOP_2 ||
+	    profile->flags & ~(LITEPULSE_PROFILE_INVERT | LITEPULSE_PROFILE_TO_PORT) ||
 	    profile->reserved || (profile->baud && profile->period))
 		return -EINVAL;
+	if (profile->flags & LITEPULSE_PROFILE_TO_PORT && !lp->has_port)
+		return -EOPNOTSUPP;
 	error = litepulse_board_usable(lp, claimant);
 	if (error)
 		return error;
@@ -419,7 +426,9 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_PARITY_MASK, profile->parity) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, profile->stop) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK,
-			   profile->flags & LITEPULSE_PROFILE_INVERT ? 1 : 0);
+			   profile->flags & LITEPULSE_PROFILE_INVERT ? 1 : 0) |
+		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK,
+			   profile->flags & LITEPULSE_PROFILE_TO_PORT ? 1 : 0);
 	known = &lp->claim.profiles[profile->index];
 	same = lp->claim.profiles_set & BIT(profile->index) && known->format == format &&
 		known->period == period;
@@ -656,6 +665,34 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
 	return litepulse_board_usable(lp, claimant) ?:
 		lp->port_ops->set_driver_enable(lp, unchanged ? NULL : &word,
 						set_echo ? &echo_ticks : NULL);
+}
+
+/**
+ * litepulse_output_set_port - width of marks, and whether the tty's bytes are marks
+ * @lp: device
+ * @claimant: holder of the claim
+ * @port: what changes
+ *
+ * Return: 0, -EINVAL, -EOPNOTSUPP if the core has no marker port, -EBUSY if something uses profile 0
+ * that an earlier claim has kept, -ESTALE, or an error of the transport.
+ */
+int litepulse_output_set_port(struct litepulse *lp, struct litepulse_claimant *claimant,
+			      const struct litepulse_port *port)
+{
+	const bool set_width = port->flags & LITEPULSE_PORT_WIDTH;
+	const bool set_tty = port->flags & LITEPULSE_PORT_TTY;
+	bool tty = port->tty;
+
+	lockdep_assert_held(&lp->claim.mutex);
+	if (!port->flags || port->flags & ~(LITEPULSE_PORT_WIDTH | LITEPULSE_PORT_TTY) ||
+	    port->tty > 1 || (port->tty && !set_tty) || (port->width && !set_width) ||
+	    port->reserved)
+		return -EINVAL;
+	if (!lp->has_port)
+		return -EOPNOTSUPP;
+	return litepulse_board_usable(lp, claimant) ?:
+		lp->port_ops->set_port(lp, set_width ? &port->width : NULL,
+				       set_tty ? &tty : NULL);
 }
 
 /* --- train --- */

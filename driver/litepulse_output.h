@@ -37,6 +37,8 @@ int litepulse_output_train_stop(struct litepulse *lp, struct litepulse_claimant 
 int litepulse_output_break(struct litepulse *lp, u32 width, u64 *end);
 int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
 				   const struct litepulse_responder *responder);
+int litepulse_output_set_port(struct litepulse *lp, struct litepulse_claimant *claimant,
+			      const struct litepulse_port *port);
 int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_claimant *claimant,
 				       const struct litepulse_driver_enable *driver_enable);
 int litepulse_output_stop(struct litepulse *lp);

@@ -15,11 +15,13 @@
 //
 //   INPUTS  aux inputs
 //   LIN     there is a litepulse_lin
+//   PORT    there is a litepulse_port
 `include "litepulse_types.svh"
 module litepulse_config #(
     parameter int S = 1,
     parameter int INPUTS = 4,
-    parameter bit LIN = 1'b0
+    parameter bit LIN = 1'b0,
+    parameter bit PORT = 1'b0
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -52,6 +54,7 @@ module litepulse_config #(
     // profiles; profile 0 also as wires
     output logic [3:0]   prof_valid,
     output logic [3:0]   prof_invert,
+    output logic [3:0]   prof_port,      // launches of kind frame go to the marker port
     output logic [35:0]  prof0_period,
     output frame_format_t prof0_format,
     output logic         prof0_changed,
@@ -69,6 +72,7 @@ module litepulse_config #(
     output capture_settings_t capture,
     output logic [9:0]   echo_tail,      // cycles
     output logic         echo_changed,   // strobe: the tail, the filter or its length was written
+    output logic         port_we,        // strobe: the word is the width of marks
     output logic [10:0]  event_mask,
     // commands
     output logic         flush_queue,
@@ -113,11 +117,12 @@ module litepulse_config #(
   state_t state;
 
   logic [11:0] format;         // held until the period word applies both
+  logic        format_port;    // likewise
   assign mem_write.format      = format[10:4];
   assign mem_write.period_high = format[3:0];
   logic [C-1:0] rise, fall, filt;
   logic        is_profile, is_train, is_resp, is_lin, is_width, is_command, fits, unknown, idle;
-  logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo;
+  logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo, at_port;
   logic        wait_queue, wait_tty, snapshot;
   localparam int TAIL_BITS = 10;  // of echo_tail
   localparam logic [TAIL_BITS-1:0] TAIL_AT_RESET = 16;  // cycles
@@ -152,7 +157,8 @@ module litepulse_config #(
     at_filter  <= cfg_addr == litepulse_map_pkg::CFG_FILTER;
     at_event_mask <= cfg_addr == litepulse_map_pkg::CFG_EVENT_MASK;
     at_echo    <= cfg_addr == litepulse_map_pkg::CFG_ECHO;
-    unknown    <= cfg_addr > litepulse_map_pkg::CFG_ECHO;   // of those that no other block takes
+    at_port    <= PORT && cfg_addr == litepulse_map_pkg::CFG_PORT;
+    unknown    <= cfg_addr > (PORT ? litepulse_map_pkg::CFG_PORT : litepulse_map_pkg::CFG_ECHO);   // of those that no other block takes
     for (int i = 0; i < 4; i++) which[i] <= cfg_addr[5:1] == 5'(i);
     // in the cycle of SET; a register, since much follows it
     loop_changes <= idle && at_line && cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB] != loopback && !rst;
@@ -167,13 +173,15 @@ module litepulse_config #(
       && ((at_line && !cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB]) || (is_command && cfg_stop)));
   assign refuses      = unknown || (at_driver_enable && !may_set_lead) || (at_echo && !tail_fits);
   assign tail_cycles  = ({1'b0, cfg_data[litepulse_map_pkg::ECHO_TAIL_LSB +: 16]} + 17'(S - 1)) >> $clog2(S);
+  assign port_we    = PORT && state == SET && at_port;
   assign train_req  = idle && is_train;
   assign resp_req   = idle && is_resp;
   assign lin_req    = idle && is_lin;
 
-  // A start bit has an edge only if the line rests at profile 0's idle level.
+  // A start bit has an edge only if the line rests at profile 0's idle level. A mark needs none.
   assign rest_level = rest_named ? rest_named_level : !prof_invert[0];
-  assign hold_tty   = xoff || rest_level == prof_invert[0] || (rest_wanted && rest_wanted_level == prof_invert[0]);
+  assign hold_tty   = xoff
+      || (!prof_port[0] && (rest_level == prof_invert[0] || (rest_wanted && rest_wanted_level == prof_invert[0])));
 
   assign deciding    = state == WRITE && waited[1] && !wrote && !rst;
   assign writes      = decided && mem_ready;
@@ -240,6 +248,7 @@ module litepulse_config #(
           state    <= WRITE;
         end
         if (is_profile && !cfg_addr[0]) format <= cfg_data[11:0];
+        if (is_profile && !cfg_addr[0]) format_port <= PORT && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_TO_PORT_LSB];
         if (at_line) begin
           loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
           nloopback  <= !cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
@@ -300,6 +309,7 @@ module litepulse_config #(
 
     if (!asked) {rest_named, rest_named_level} <= {rest_wanted, rest_wanted_level};
     for (int i = 0; i < 4; i++) if (set_profile[i]) prof_invert[i] <= format[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
+    for (int i = 0; i < 4; i++) if (set_profile[i]) prof_port[i] <= PORT && format_port;
     if (set_profile[0]) begin
       load0 <= 1'b1;
       prof0_changed <= 1'b1;
@@ -312,6 +322,7 @@ module litepulse_config #(
       prof0_changed <= 1'b0;
       prof_valid <= 4'd0;
       prof_invert <= 4'd0;
+      prof_port <= 4'd0;
       loopback <= 1'b0;
       nloopback <= 1'b1;
       xoff <= 1'b0;

@@ -161,6 +161,7 @@ CSRS = (
         Field("interrupts", 24, 1, "The registers `irq_*` and `ev_*` are there.", reset=1),
         Field("simulated", 25, 1, "This is a simulation, not a board."),
         Field("lin_depth", 26, 3, "log2 of the LIN identifiers that have an entry, 3 to 6; 0: there is no LIN slave.", reset=6),
+        Field("port", 29, 1, "There is a marker port."),
     ),
     _csr(
         "id_clock_num",
@@ -375,6 +376,7 @@ def _profile(k):
                 Field("parity", 6, 3, "parity", values=PARITIES),
                 Field("stop", 9, 2, "stop bits", values=STOPS),
                 Field("invert", 11, 1, "idle level 0, start bit 1"),
+                Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
             ),
         ),
         Register(f"profile{k}_period", 2 * k + 1, f"profile {k}: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
@@ -447,6 +449,12 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
         14,
         "how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)",
         (Field("tail", 0, 16, ECHO_TEXT),),
+    ),
+    Register(
+        "port",
+        15,
+        "the marker port; refused if the core has none",
+        (Field("width", 0, 32, "ticks that a mark lasts, rounded up to whole cycles; 0: until the next mark"),),
     ),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),

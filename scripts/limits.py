@@ -132,6 +132,12 @@ def launches() -> list[Row]:
             "[cli.md](cli.md#trains)",
         ),
         ("pulse", f"{time(1)} to {time(WORD - 1)}", f"1 to {power(WORD - 1)} ticks", "[core.md](core.md)"),
+        (
+            "mark on the marker port",
+            f"{time(1)} to {time(WORD - 1)}, or until the next",
+            f"1 to {power(WORD - 1)} ticks, rounded up to cycles; 0: until the next",
+            "[core.md](core.md#marker-port)",
+        ),
         ("break, as a launch", f"1 to {BREAK_MAX} bit times", "any bit rate", "[core.md](core.md)"),
         ("highest bit rate", si(CLOCK / highest, "Bd"), f"a bit of {highest} cycles", "[core.md](core.md)"),
         (

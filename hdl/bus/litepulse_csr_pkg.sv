@@ -20,6 +20,7 @@ package litepulse_csr_pkg;
   localparam int ID_GEOMETRY_INTERRUPTS_LSB = 24;
   localparam int ID_GEOMETRY_SIMULATED_LSB = 25;
   localparam int ID_GEOMETRY_LIN_DEPTH_LSB = 26;
+  localparam int ID_GEOMETRY_PORT_LSB = 29;
   localparam logic [31:0] RESET_ID_GEOMETRY = 32'd426350657;  // that of the default core
   localparam logic [4:0] CSR_ID_CLOCK_NUM = 5'd3;  // Frequency of the core's clock in Hz, numerator of an exact fraction.
   localparam int ID_CLOCK_NUM_NUM_LSB = 0;

@@ -414,6 +414,7 @@ class Bench:
             parity=parities[profile.parity],
             stop=stops[Fraction(profile.stop)],
             invert=int(profile.invert),
+            to_port=int(profile.to_port),
         )
         taken = await self.config(f"profile{k}_period", raw & MASK32)
         self.profiles[k] = profile if taken else None

@@ -40,7 +40,8 @@
     assert (is_profile == (f_addr < litepulse_map_pkg::CFG_LINE) && is_train == (f_addr[5:4] == 2'd1) && is_resp == (f_addr[5:3] == 3'd4 && f_addr[2:0] != 3'd7)
         && is_width == (f_addr == litepulse_map_pkg::CFG_RESP_WIDTH)
         && is_lin == (LIN && f_addr >= litepulse_map_pkg::CFG_LIN_DATA_LO && f_addr <= litepulse_map_pkg::CFG_LIN_ENTRY)
-        && is_command == (f_addr == litepulse_map_pkg::CFG_COMMAND) && unknown == (f_addr > litepulse_map_pkg::CFG_ECHO));
+        && is_command == (f_addr == litepulse_map_pkg::CFG_COMMAND) && unknown == (f_addr > (PORT ? litepulse_map_pkg::CFG_PORT : litepulse_map_pkg::CFG_ECHO)));
+    assert (at_port == (PORT && f_addr == litepulse_map_pkg::CFG_PORT) && (PORT || prof_port == 4'd0));
     assert (at_line == (f_addr == litepulse_map_pkg::CFG_LINE) && at_driver_enable == (f_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE)
         && at_capture_edges == (f_addr == litepulse_map_pkg::CFG_CAPTURE_EDGES) && at_filter == (f_addr == litepulse_map_pkg::CFG_FILTER)
         && at_event_mask == (f_addr == litepulse_map_pkg::CFG_EVENT_MASK) && at_echo == (f_addr == litepulse_map_pkg::CFG_ECHO));
@@ -53,6 +54,7 @@
   always_comb if (f_past && state == SET) assert (!is_train && !is_resp && !is_lin);
   // a LIN word goes to litepulse_lin alone, which answers it
   always_comb if (f_past && lin_req) assert (is_lin && !train_req && !resp_req && state == IDLE);
+  always_comb if (f_past && PORT && state == LAST) assert (f_addr != litepulse_map_pkg::CFG_PORT);
   always_comb if (f_past && (state == COMMAND || state == EVENT)) assert (is_command);
   always_comb if (f_past && waited != 2'd0) assert (state == WRITE && (waited != 2'd2));
   always_comb if (f_past && (decided || wrote)) assert (state == WRITE && waited == 2'd3);
@@ -76,7 +78,9 @@
     f_seen <= (resp_done && !resp_err) || (f_seen && state == WRITE);
     if (f_past) begin
       if (!$past(rst)) begin
-        if (prof_invert != $past(prof_invert)) assert (f_wrote && f_write_profile);
+        if (prof_invert != $past(prof_invert) || prof_port != $past(prof_port)) assert (f_wrote && f_write_profile);
+        if ($past(port_we)) assert (cfg_done && !cfg_err && $past(cfg_addr) == litepulse_map_pkg::CFG_PORT);
+        if (cfg_done && $past(cfg_addr) == litepulse_map_pkg::CFG_PORT) assert (cfg_err ? !PORT : $past(port_we));
         // but for a held break, which the watchdog's command ends in its second cycle
         if (f_rest != $past(f_rest)) assert (cfg_done && !cfg_err && $past(cfg_req));
         if (break_hold != $past(break_hold)) assert ($past(cfg_req) && ($past(f_ends) ? !break_hold : cfg_done && !cfg_err));
@@ -88,7 +92,8 @@
         if (f_written && f_write_profile) assert ($past(cfg_addr) == {3'd0, $past(mem_entry), 1'b1}
             && {$past(format[3:0]), $past(cfg_data)} >= 36'(4 * S * 256) && $past(format[8:6]) <= litepulse_map_pkg::PARITY_SPACE
             && $past(format[10:9]) != 2'd3
-            && prof_valid[$past(mem_entry)] && prof_invert[$past(mem_entry)] == $past(format[11]));
+            && prof_valid[$past(mem_entry)] && prof_invert[$past(mem_entry)] == $past(format[11])
+            && prof_port[$past(mem_entry)] == $past(PORT && format_port));
         if (f_written && !f_write_profile) assert ($past(f_seen) && $past(cfg_addr) == litepulse_map_pkg::CFG_RESP_WIDTH
             && $past(mem_entry) == 2'd0);
         // and every such word does so
@@ -123,7 +128,7 @@
         // the level at rest is the last one that was named, and no byte begins from when it was
         if (!$past(asked)) assert ({rest_named, rest_named_level} == $past({rest_wanted, rest_wanted_level}));
         if (rest_named != $past(rest_named) || (rest_named && rest_named_level != $past(rest_named_level)))
-          assert (rest_level == !prof_invert[0] || $past(hold_tty, 2));
+          assert (rest_level == !prof_invert[0] || $past(hold_tty || prof_port[0], 2));
         // the copy follows a cycle later, and prof0_changed is high in both
         if (f_wrote && f_write_profile && $past(mem_entry) == 2'd0) assert (prof0_changed);
         assert (load0 == (f_wrote && f_write_profile && $past(mem_entry) == 2'd0));

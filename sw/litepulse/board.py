@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from litepulse import backends
-from litepulse.backends.interface import LAUNCH_PROFILE, Backend, ClockReading, Identity, Status, Stopped, TrainChange
+from litepulse.backends.interface import LAUNCH_PROFILE, NO_PORT, Backend, ClockReading, Identity, Status, Stopped, TrainChange
 from litepulse.backends.wallclock import ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
@@ -52,6 +52,7 @@ from litepulse.train import Train, change_train, check_width
 from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, whole, within
 
 FILTER_MAX = 63  # samples
+MARK_BAUD = 1200  # of the profile of marks: any
 DEFAULT_INTERVAL = "10ms"  # from stimulus to stimulus
 _MANY = (1 << 63) - 1  # of what a program counts
 JobType = TypeVar("JobType", bound=Job[Any])
@@ -418,7 +419,11 @@ class Board:
         """
         fmt = line_format(format, invert)
         launch = launch_of(self.timescale, byte, width, break_bits, fmt)
-        with self.begin(Send(self.backend, profile_of(self.timescale, baud, fmt), loopback)) as send:
+        return self._launch_one(launch, profile_of(self.timescale, baud, fmt), loopback, at)
+
+    def _launch_one(self, launch: Launch, profile: Profile, loopback: bool, at: When | None) -> Outcome:
+        """See launch()."""
+        with self.begin(Send(self.backend, profile, loopback)) as send:
             tick = send.run.soon(1) if at is None else self.tick_of(at)
             send.start([(tick, launch)])
             outcome = next(iter(send), None)
@@ -429,6 +434,28 @@ class Board:
         if outcome.reason is not None:
             raise Refused(f"the launch at tick {tick} was refused: {outcome.reason}", outcome.reason, tick)
         return outcome
+
+    def mark(self, code: Whole, at: When | None = None, *, width: Time | None = None) -> Outcome:
+        """Shows a code, 0 to 255, on the eight pins of the marker port from a tick on, and returns when it does; soon unless `at` is given.
+
+        width: how long; then the pins show 0. 0: until the next mark; None: as for the mark before. A mark replaces the one before it,
+        and does not wait for the line, nor change it. Refused, with reason and tick, if the core could not: then nothing was shown.
+        """
+        code = within(code, "code", 0, 255)
+        self.set_marks(width)
+        profile = Profile(self.timescale.bit_period(Fraction(MARK_BAUD)), Format(to_port=True))
+        return self._launch_one(Launch("frame", code, LAUNCH_PROFILE), profile, False, at)
+
+    def set_marks(self, width: Time | None = None, tty: bool | None = None) -> None:
+        """Settings of the marker port: how long each mark lasts (0: until the next one); whether each byte that a program writes to the
+        kernel's tty of this board is a mark. None: as before. Unsupported, in one line, if the board has no marker port.
+        """
+        if not self.identity.port:
+            raise Unsupported(f"{self.name}: {NO_PORT}")
+        if width is not None:
+            self.backend.line.set_mark_width(self.timescale.whole_ticks(to_duration(width, "width"), "width", 0, WORD - 1))
+        if tty is not None:
+            self.backend.line.set_tty_marks(bool(tty))
 
     def send(
         self,

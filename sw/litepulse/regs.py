@@ -203,6 +203,7 @@ CONFIG = (
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
+        Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
     )),
     Register("profile0_period", 1, "profile 0: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("profile1_format", 2, "profile 1: format; held until the next period word is written", (
@@ -211,6 +212,7 @@ CONFIG = (
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
+        Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
     )),
     Register("profile1_period", 3, "profile 1: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("profile2_format", 4, "profile 2: format; held until the next period word is written", (
@@ -219,6 +221,7 @@ CONFIG = (
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
+        Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
     )),
     Register("profile2_period", 5, "profile 2: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("profile3_format", 6, "profile 3: format; held until the next period word is written", (
@@ -227,6 +230,7 @@ CONFIG = (
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
+        Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
     )),
     Register("profile3_period", 7, "profile 3: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("line", 8, "the line", (
@@ -269,6 +273,9 @@ CONFIG = (
     )),
     Register("echo", 14, "how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)", (
         Field("tail", 0, 16, "ticks, rounded up to whole cycles, at most 1023 cycles, else refused; after a reset 16 cycles"),
+    )),
+    Register("port", 15, "the marker port; refused if the core has none", (
+        Field("width", 0, 32, "ticks that a mark lasts, rounded up to whole cycles; 0: until the next mark"),
     )),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),
@@ -350,6 +357,7 @@ CSRS = (
         Field("interrupts", 24, 1, "The registers `irq_*` and `ev_*` are there."),
         Field("simulated", 25, 1, "This is a simulation, not a board."),
         Field("lin_depth", 26, 3, "log2 of the LIN identifiers that have an entry, 3 to 6; 0: there is no LIN slave."),
+        Field("port", 29, 1, "There is a marker port."),
     ), reset=0x19699841),
     Register("id_clock_num", 3, "Frequency of the core's clock in Hz, numerator of an exact fraction.", (
         Field("num", 0, 32, "Hz x `id_clock_den`."),

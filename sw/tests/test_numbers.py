@@ -56,6 +56,7 @@ COUNTS = {
     "channel": {"name": 2},
     "launch": {"byte": 0x55, "break_bits": 13},
     "latency": {"byte": 0x55, "break_bits": 13, "seed": 9, "count": 3, "filter": 5},
+    "mark": {"code": 0x2A},
     "respond": {"byte": 0x55, "break_bits": 13, "pulses": 3},
     "sequence": {"repeat": 3},
     "time_of": {"tick": 100},
@@ -68,13 +69,16 @@ DURATIONS = {
     "capture": ["duration"],
     "launch": ["width"],
     "latency": ["width", "interval", "jitter", "duration", "timeout", "blank", "holdoff"],
+    "mark": ["width"],
     "respond": ["after", "width", "every", "holdoff"],
     "send": ["every"],
     "sequence": ["timeout"],
+    "set_marks": ["width"],
     "train": ["period", "width"],
 }
 MOMENTS = {
     "launches": ["start"],
+    "mark": ["at"],
     "sequence": ["start"],
     "launch": ["at"],
     "send": ["at"],
@@ -102,6 +106,7 @@ OTHER = {
     "on",
     "listener",
     "from_end",
+    "tty",
     "what",
     "to",
 }
@@ -159,6 +164,8 @@ def outcome(board, method, arguments):
     if isinstance(result, litepulse.Send):
         with result:
             return [(each.byte, each.wanted - result.first_tick) for each in result]
+    if method == "set_marks":
+        return board.backend.line._registers.config_word("port")
     if isinstance(result, litepulse.Outcome):
         return result.byte, result.tick == result.wanted
     assert isinstance(result, int | litepulse.ClockTime)

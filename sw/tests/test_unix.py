@@ -40,6 +40,7 @@ VERBS = {
     "sequence": (["sequence", "{entries}"], 0),
     "replay": (["replay", "{pulses}"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
+    "mark": (["mark", "0x2a", "--width", "5ms"], 0),
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
     "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # no node answers
     "lin slave": (["lin", "slave", "{ldf}", "--node", "Window", "--for", "20ms"], 1),  # nothing was heard
@@ -66,7 +67,7 @@ STYLES = dict.fromkeys(
     ["json", "csv", "vnl"],
 )
 STYLES |= dict.fromkeys(["clock emit", "clock follow"], ["json", "csv", "vnl"])
-STYLES |= dict.fromkeys(["info", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
+STYLES |= dict.fromkeys(["info", "mark", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
 ENDLESS = {

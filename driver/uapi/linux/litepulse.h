@@ -233,6 +233,7 @@ struct litepulse_launch {
 /* --- any file of the device --- */
 
 #define LITEPULSE_INFO_SIMULATED 0x1 /* a simulation, no board */
+#define LITEPULSE_INFO_PORT	 0x2 /* it has a marker port; since version 7 */
 
 /**
  * struct litepulse_info - what this device is
@@ -395,6 +396,7 @@ struct litepulse_claim {
 #define LITEPULSE_STOP_1_5	 1
 #define LITEPULSE_STOP_2	 2
 #define LITEPULSE_PROFILE_INVERT 0x1 /* active level 1; for the idle level see litepulse_rest */
+#define LITEPULSE_PROFILE_TO_PORT 0x2 /* its frames are marks, see litepulse_port; version 7 */
 
 /**
  * struct litepulse_profile - baud, format and polarity that launches name by number
@@ -679,6 +681,31 @@ struct litepulse_driver_enable {
 	__u32 echo_ns;
 };
 
+#define LITEPULSE_PORT_WIDTH 0x1 /* width is given */
+#define LITEPULSE_PORT_TTY   0x2 /* tty is given */
+
+/**
+ * struct litepulse_port - the marker port, eight pins; since version 7
+ * @flags: LITEPULSE_PORT_*: the settings that change, at least one
+ * @width: ticks that each mark lasts, rounded up to whole cycles of the core's clock; then the pins
+ *	are 0. 0: until the next mark, as after a reset of the board. A mark that is shown keeps its own
+ * @tty: 1: each byte that is written to the tty is a mark, and leaves as soon as possible; 0: it
+ *	goes to the line. What is received comes from the line in any case
+ * @reserved: 0
+ *
+ * A launch of LITEPULSE_LAUNCH_FRAME whose profile has LITEPULSE_PROFILE_TO_PORT is a mark: its byte
+ * appears on the port at its tick, whatever the line does, and the line does not change. It is
+ * reported as any launch. -EOPNOTSUPP if the core has no port, also for such a profile. The settings
+ * stay when the claim has ended. -EBUSY if @tty would change what an earlier claim has kept. After
+ * an error a board whose cable failed gets back what it had when it can be reached.
+ */
+struct litepulse_port {
+	__u32 flags;
+	__u32 width;
+	__u32 tty;
+	__u32 reserved;
+};
+
 #define LITEPULSE_IOC_MAGIC 0xd1
 
 /* any file */
@@ -704,5 +731,7 @@ struct litepulse_driver_enable {
 #define LITEPULSE_IOC_LIN_ENTRY _IOW(LITEPULSE_IOC_MAGIC, 0x18, struct litepulse_lin_entry)
 /* since version 4 */
 #define LITEPULSE_IOC_REST _IOW(LITEPULSE_IOC_MAGIC, 0x19, struct litepulse_rest)
+/* since version 7 */
+#define LITEPULSE_IOC_PORT _IOW(LITEPULSE_IOC_MAGIC, 0x1a, struct litepulse_port)
 
 #endif /* _UAPI_LINUX_LITEPULSE_H */

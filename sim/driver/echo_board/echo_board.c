@@ -427,6 +427,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_SHIFT |
 				ilog2(LAUNCHES) << LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_SHIFT |
 				(b == &all[0] ? ilog2(LIN_ENTRIES) : 0) << LITEPULSE_CSR_ID_GEOMETRY_LIN_DEPTH_SHIFT |
+				(b == &all[0] ? LITEPULSE_CSR_ID_GEOMETRY_PORT_MASK : 0) |
 				LITEPULSE_CSR_ID_GEOMETRY_INTERRUPTS_MASK | LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
 			break;
 		case LITEPULSE_CSR_ID_CLOCK_NUM:
@@ -812,7 +813,7 @@ static int known_get(char *text, const struct kernel_param *parameter)
 	u64 now = tick_of(&all[0]);
 
 	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d break %d lows %u low_us %u now %d level %u period %u "
-			  "rest %u filtered %u samples %u loop %u behind %u delay %u apart %u width %u\n",
+			  "rest %u filtered %u samples %u loop %u behind %u delay %u apart %u width %u mark %u port0 %u port1 %u\n",
 			  all[0].launch_count + all[1].launch_count, all[0].wants,
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo,
@@ -825,7 +826,12 @@ static int known_get(char *text, const struct kernel_param *parameter)
 			  (u32)FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_BURST_MASK,
 					 all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_TRIGGER)]),
 			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_DELAY)],
-			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_HOLDOFF)], all[0].train_width);
+			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_HOLDOFF)], all[0].train_width,
+			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_PORT)],
+			  !!(all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_PROFILE0_FORMAT)] &
+			     LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK),
+			  !!(all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_PROFILE1_FORMAT)] &
+			     LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK));
 }
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
@@ -833,7 +839,8 @@ module_param_cb(known, &known_ops, NULL, 0444);
 MODULE_PARM_DESC(known, "launches waiting; of board 0: services, lead, lag and tail in ticks, accesses while suspended, TX held low, "
 		 "times that it was low until now, how long in all, whether it is low now, bytes that interrupt, bit period in 2^-8 ticks, "
 		 "whether it has a level at rest of its own, channels behind the filter, its length, whether its output is looped back, "
-		 "launches of the responder behind the first, its delay, and the ticks between them, width of the train's pulses");
+		 "launches of the responder behind the first, its delay, and the ticks between them, width of the train's pulses, ticks that marks last, whether frames "
+		 "by profile 0 and by profile 1 are marks");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

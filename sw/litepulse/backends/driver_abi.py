@@ -50,6 +50,7 @@ LAUNCH_FRAME = 0
 LAUNCH_BREAK = 1
 LAUNCH_PULSE = 2
 INFO_SIMULATED = 1
+INFO_PORT = 2
 CLOCK_MONOTONIC = 0
 CLOCK_REALTIME = 1
 CLOCK_TAI = 2
@@ -66,6 +67,7 @@ STOP_1 = 0
 STOP_1_5 = 1
 STOP_2 = 2
 PROFILE_INVERT = 1
+PROFILE_TO_PORT = 2
 TRAIN_ASAP = 1
 ADJUST_WIDTH = 1
 TRIGGER_OFF = 0
@@ -92,6 +94,8 @@ REST_HIGH = 0
 REST_LOW = 1
 DRIVER_ENABLE_ECHO = 1
 DRIVER_ENABLE_UNCHANGED = 2
+PORT_WIDTH = 1
+PORT_TTY = 2
 IOC_MAGIC = 0xd1
 
 
@@ -383,6 +387,17 @@ class DriverEnable(Record):
     echo_ns: int = 0
 
 
+@dataclass
+class Port(Record):
+    """struct litepulse_port"""
+
+    layout: ClassVar[Struct] = Struct("=IIII")
+    flags: int = 0
+    width: int = 0
+    tty: int = 0
+    reserved: int = 0
+
+
 def _number(direction: int, number: int, record: type[Record] | None = None) -> int:
     return direction << 30 | (record.layout.size if record else 0) << 16 | IOC_MAGIC << 8 | number
 
@@ -405,3 +420,4 @@ IOC_RESPONDER = _number(1, 0x16, Responder)
 IOC_DRIVER_ENABLE = _number(1, 0x17, DriverEnable)
 IOC_LIN_ENTRY = _number(1, 0x18, LinEntry)
 IOC_REST = _number(1, 0x19, Rest)
+IOC_PORT = _number(1, 0x1a, Port)

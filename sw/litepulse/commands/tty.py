@@ -18,7 +18,8 @@ from litepulse.units import counted
 
 EXAMPLES = """  litepulse --port /dev/ttyUSB1 tty --link ~/ttyPULSE
   litepulse tty --baud 115200 --format 7E1
-  litepulse --sim tty"""
+  litepulse --sim tty
+  litepulse --port /dev/ttyUSB1 tty --marks --width 5ms --link ~/ttyMARK"""
 LETTER = {"none": "N", "odd": "O", "even": "E", "mark": "M", "space": "S"}
 
 
@@ -26,6 +27,10 @@ def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
     sub = arguments.add_verb(verbs, "tty", run, VERBS["tty"], (), EXAMPLES)
     sub.add_argument("--link", metavar="FILE", help="also make this symbolic link to the terminal, until the command ends")
+    sub.add_argument("--marks", action="store_true", help="each byte that is written is a mark: its code appears on the marker port")
+    sub.add_argument(
+        "--width", metavar="T", type=arguments.duration("width"), help="with --marks: how long; 0: until the next (default: as before)"
+    )
     group = sub.add_argument_group("line")
     group.add_argument(
         "--baud",
@@ -42,7 +47,11 @@ def add(verbs: Verbs) -> None:
 def run(args: Namespace) -> int:
     """litepulse tty"""
     fmt = args.format
+    if args.width is not None and not args.marks:
+        raise BadInput("width: only of marks, with --marks")
     with arguments.board(args) as board, Interrupt() as interrupt:
+        if args.marks:
+            board.set_marks(args.width)
         try:
             port = Serial(
                 board,
@@ -52,6 +61,7 @@ def run(args: Namespace) -> int:
                 stopbits=float(fmt.stop_bits),
                 timeout=0,
                 write_timeout=None,
+                marks=args.marks,
             )
             with port, TerminalPort(port, args.link) as terminal:
                 where = terminal.path if args.link is None else f"{args.link} ({terminal.path})"
