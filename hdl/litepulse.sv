@@ -11,7 +11,8 @@
 //   LIN_ENTRIES  identifiers that the LIN slave can answer, 8, 16, 32 or 64; 0: there is none
 //   PORT         there is a marker port: 1 or 0, then port_o stays 0
 //   LARGE_RAM    Yosys' ram_style of the memories that a large single-port RAM can hold: received records, entries of the LIN slave.
-//                "huge" on a UP5K, whose block RAMs would not do (two SPRAMs, and one with LIN)
+//                "huge" on a UP5K, whose block RAMs would not do (two SPRAMs, and one with LIN); it has two to spare then, which keep the
+//                responder's times
 //   START_CYCLE  the time after reset, in cycles: 0, but tests start it shortly before the tick count carries into its upper bits
 `include "litepulse_types.svh"
 module litepulse #(

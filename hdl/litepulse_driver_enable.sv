@@ -35,6 +35,11 @@ module litepulse_driver_enable #(
       // verilator lint_on UNUSEDSIGNAL
       logic         over;       // the lag has ended, whatever `rest` says
       logic         ends, runs;
+      // `ticks >= least` as a table: a comparison becomes a carry chain, which takes more cells and longer
+      function automatic logic reaches(input logic [15:0] ticks, input int least);
+        reaches = ticks[15:4] != 12'd0;
+        for (int t = 0; t < 16; t++) reaches = reaches || (t >= least && ticks[3:0] == 4'(t));
+      endfunction
       logic [15:0]  from;
       logic [16:0]  less;
       always @* begin
@@ -47,11 +52,13 @@ module litepulse_driver_enable #(
         // less S + behind; its sign is a bit of the sum, a reset by the carry would come late
         less = {ends, from} + {{(16-SL){runs}}, runs && behind == 3'd0, below[SL-1:0] & {SL{runs}}};
         for (int s = 0; s < S; s++) begin
-          tail[s] = runs && (from[15:4] != 12'd0 || {1'b0, from[3:0]} > 5'(s) + 5'(behind));
+          tail[s] = 1'b0;
+          for (int b = 0; b < S; b++) tail[s] = tail[s] || (behind == 3'(b) && reaches(from, s + b + 1));
+          tail[s] = tail[s] && runs;
           // An older lag no longer counts behind what is busy in this cycle: `lag` may have been lowered since.
           for (int b = 0; b < s; b++) tail[s] = tail[s] && !busy[b];
           // `busy` comes late: side by side, as a lag that reaches from one sample reaches from all behind it
-          for (int b = 0; b < s; b++) tail[s] = tail[s] || (busy[b] && lag >= 16'(s - b));
+          for (int b = 0; b < s; b++) tail[s] = tail[s] || (busy[b] && reaches(lag, s - b));
         end
       end
       always_ff @(posedge clk) begin

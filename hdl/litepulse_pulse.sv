@@ -199,7 +199,7 @@ module litepulse_pulse #(
 
   // What goes out --------------------------------------------------------------------------------------------------------
 
-  litepulse_responder #(.S(S), .KE(KT), .LIN(LIN_ENTRIES != 0)) responder (
+  litepulse_responder #(.S(S), .KE(KT), .LIN(LIN_ENTRIES != 0), .LARGE_RAM(LARGE_RAM)) responder (
       .clk, .rst, .now, .prof_valid, .nde_lead, .lead_changes,
       .cfg_req(resp_req), .cfg_addr(cfg.addr[2:0]), .cfg_data(cfg.data), .cfg_done(resp_done), .cfg_err(resp_err),
       .edge_choice, .chosen_edge, .line_own, .byte_stb(rec_valid), .byte_data(received.data[7:0]), .line_events,
