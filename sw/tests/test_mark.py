@@ -136,7 +136,7 @@ def test_bytes_of_a_terminal_are_marks(tmp_path):
     assert not [tick for tick, _ in changes["tx"] if tick]
 
 
-def test_info_says_so(capsys):
+def test_info_shows_the_port(capsys):
     for port, text in ((True, "8 pins"), (False, "none in this core")):
         with Server(FakeBoard(port=port), "tcp") as server:
             assert cli.main(["--port", server.spec, "info"]) == 0

@@ -839,8 +839,8 @@ module_param_cb(known, &known_ops, NULL, 0444);
 MODULE_PARM_DESC(known, "launches waiting; of board 0: services, lead, lag and tail in ticks, accesses while suspended, TX held low, "
 		 "times that it was low until now, how long in all, whether it is low now, bytes that interrupt, bit period in 2^-8 ticks, "
 		 "whether it has a level at rest of its own, channels behind the filter, its length, whether its output is looped back, "
-		 "launches of the responder behind the first, its delay, and the ticks between them, width of the train's pulses, ticks that marks last, whether frames "
-		 "by profile 0 and by profile 1 are marks");
+		 "launches of the responder behind the first, its delay, and the ticks between them, width of the train's pulses, "
+		 "ticks that marks last, whether frames by profile 0 and by profile 1 are marks");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
