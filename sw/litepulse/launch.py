@@ -180,7 +180,6 @@ class Feed(Job[Item]):
     def __init__(self, backend: Backend, run: SendRun) -> None:
         super().__init__(backend)
         self._wanted: deque[tuple[int, int]] = deque()  # (number, tick) of what is fed and not reported yet
-        self.first_tick = 0
         self.run = run
 
     def _prepare(self) -> None:
@@ -227,6 +226,7 @@ class Send(Feed[Outcome]):
 
     def __init__(self, backend: Backend, profile: Profile, loopback: bool) -> None:
         super().__init__(backend, SendRun(backend, profile, (), loopback))
+        self.first_tick = 0
 
     def _follow(self, interrupt: Flag) -> Iterator[None]:
         for found in self.run.follow(interrupt):

@@ -74,6 +74,7 @@ class SequenceRun(SendRun):
         self._course = Course()
         self.remember: Callable[[Iterable[Queued | None]], Iterator[Queued | None]] = iter
         self._made = 0
+        self.first = 0  # tick of the beginning
         self._began = 0  # the board's tick when the first entry was placed
         self._watching = False  # an edge is waited for, or the program's next entry
         self._edges: deque[ChannelEdge] = deque()
@@ -122,23 +123,31 @@ class SequenceRun(SendRun):
             left -= sum(isinstance(event, Event) and event.kind == "refused" for event in self.backend.look()[1].events)
         return done - begun
 
-    def begin(self) -> int:
-        """Finds the beginning, and feeds the first launches. Its tick."""
+    def begin(self) -> None:
+        """Finds the beginning, and feeds the first launches."""
         plan, pace = self.plan, self.pace
         assert pace is not None
-        if plan.on is None and plan.start is None:
-            first, ready = self.soon(pace.depth) + pace.depth * pace.each, None
+        if self._soon_alone:
+            self.first, ready = self._soonest(), None
         else:
             self.now()
-            first, ready = self.backend.now(), self.backend.now() + self._hand
-            first = first if plan.start is None else plan.start
+            now = self.backend.now()
+            self.first, ready = now if plan.start is None else plan.start, now + self._hand
         self._began = self.backend.now()
         self._admission = Admission(self.timescale, plan.profiles, pace, self.backend.identity.name)
         self._admission.begin(None, ready)
-        self._course.begin(first, absolute=plan.on is None and plan.repeat == 1)
-        self.source = self.remember(self._launches(first))
+        self._course.begin(self.first, absolute=plan.on is None and plan.repeat == 1)
+        self.source = self.remember(self._launches(self.first))
         self.feed()
-        return first
+
+    @property
+    def _soon_alone(self) -> bool:
+        """Nothing names the beginning: it is as soon as the queue can be full."""
+        return self.plan.on is None and self.plan.start is None
+
+    def _soonest(self) -> int:
+        assert self.pace is not None
+        return self.soon(self.pace.depth) + self.pace.depth * self.pace.each
 
     # The entries
 
@@ -163,12 +172,16 @@ class SequenceRun(SendRun):
     def _run(self) -> Iterator[Queued | None]:
         """The launches of one run."""
         number = 0
+        soon = self._soon_alone and not self.plan.finite and not self.run_number
         for entry in self.plan.entries():
             if entry is None:
                 self._watching = True
                 yield None
                 self._watching = False
                 continue
+            if soon and not number:  # it may have come late
+                self.first = self._soonest()
+                self._course.begin(self.first, self._course.absolute)
             tick = self._course.place(entry)
             if entry.wait is not None:
                 yield from self._await(entry.wait, number, tick, entry.where)
@@ -320,7 +333,7 @@ class _Either:
 class Sequence(Feed[Outcome | Waited]):
     """A sequence on its way. Iterating over it gives what became of each launch, an Outcome, and of each wait, a Waited, in order.
 
-    `plan`: what was requested, in ticks; `first_tick`: of the beginning
+    `plan`: what was requested, in ticks
     """
 
     def __init__(self, backend: Backend, plan: SequencePlan) -> None:
@@ -332,7 +345,12 @@ class Sequence(Feed[Outcome | Waited]):
     def _start(self) -> None:
         if self.plan.finite:
             sequence_plan.check(self.plan, self.run.timescale, self.pace, self._backend.identity.name)
-        self.first_tick = self._sequence.begin()
+        self._sequence.begin()
+
+    @property
+    def first_tick(self) -> int:
+        """Of the beginning, which moves until the first entry is known."""
+        return self._sequence.first
 
     @property
     def pace(self) -> Pace:

@@ -411,6 +411,24 @@ def test_a_generator_that_is_slow(board):
     at_rest(board)
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_first_entry_that_is_slow(board, waits):
+    """The beginning is soon behind it, whether the generator blocks or gives None meanwhile."""
+
+    def entries():
+        board.device.advance(48_000_000)
+        if waits:
+            yield None
+            board.device.advance(48_000_000)
+        for _ in range(100):
+            yield {"after": "1ms", "width": SHORT}
+
+    sequence = board.sequence(entries())
+    found = list(sequence)
+    assert kinds(found) == kinds(found[:1]) * 100 and found[0].reason is None
+    assert [each.tick for each in found] == [sequence.first_tick + 48_000 * n for n in range(1, 101)]
+
+
 def test_a_generator_that_raises(board):
     def entries(count):
         for _ in range(count):

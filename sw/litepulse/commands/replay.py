@@ -9,8 +9,7 @@ from litepulse.commands import VERBS, arguments, send
 from litepulse.commands.arguments import Verbs
 from litepulse.interrupt import Interrupt
 
-EXAMPLES = """  litepulse capture --inputs 0 --csv > pulses.csv         and later, or on another board:
-  litepulse replay pulses.csv
+EXAMPLES = """  litepulse replay pulses.csv                  of litepulse capture --inputs 0 --csv > pulses.csv
   litepulse replay pins.vcd --channel rx --at +1s"""
 MOST_KNOWN = 100_000  # pulses that are checked in the board's time before the first leaves, too; of more each is when its turn comes
 
