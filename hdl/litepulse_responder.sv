@@ -286,6 +286,7 @@ module litepulse_responder #(
       (* keep *) logic [15:0] equal;
       logic [S-1:0]   leads;
       logic           settle;            // a holdoff begins at the launch's sample
+      initial adds = '0;
       assign sum  = {negative, remaining[B-1:SL+D], ready, remaining[SL+D-1:0]} + {1'b0, {(C - D){counts}}, no_hit, step, adds};
       assign off  = 3'(remaining[SL-1:0]);
       assign from = remaining[SL-1:0] + nde_lead[SL-1:0] + 1'b1;   // the sample at which the lead window begins
