@@ -705,7 +705,9 @@ class Scene:
 async def test_random_scenes(dut):
     """All promises at once."""
     kinds, wanted = set(), {(QUEUE, False), (TRAIN, False), (RESPONDER, False), (TTY, False)}
-    wanted |= {(QUEUE, True), (TRAIN, True), ("trigger", ON_EDGE), ("trigger", ON_BYTE), ("burst", False), "mark", "fast"} if FAST else set()
+    wanted |= (
+        {(QUEUE, True), (TRAIN, True), ("trigger", ON_EDGE), ("trigger", ON_BYTE), ("burst", False), "mark", "fast"} if FAST else set()
+    )
     wanted |= {("trigger", ON_BREAK), ("burst", True)} if LONG else set()
     least = 20 if LONG else 2 if FAST else 1
     for number in range(3 * least):
