@@ -2,6 +2,7 @@
 """Why an edge was late: planted causes have their names, none is named that was not there, and
 parts add up to the delay."""
 
+import json
 import random
 import re
 from fractions import Fraction
@@ -9,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from litepulse.errors import BadInput
-from litepulse.explain import Frame, explain, frames_of_bytes, frames_of_edges
+from litepulse import plot
+from litepulse.cli import make_parser
+from litepulse.commands import arguments
+from litepulse.errors import BadInput, LitePulseError, Unsupported
+from litepulse.explain import Frame, explain, frames_of_bytes, frames_of_edges, perfetto, tracefs, words
 from litepulse.explain.align import below, paired
 from litepulse.explain.causes import merged
-from litepulse.explain.chain import chains
+from litepulse.explain.chain import FUNCTIONS, chains
+from litepulse.explain.run import Cost, Recorded, check
 from litepulse.explain.trace import parse
 
 from . import explain_traces as made
@@ -249,3 +254,144 @@ def test_parts_of_real_kernels(line):
     for edge in found.edges:
         assert sum(part.ns for part in edge.parts) == edge.ns and "unknown" not in {part.cause for part in edge.parts}
     assert {edge.main().cause for edge in found.edges[1:]} == {"idle"}
+
+
+class Identity:
+    name, backend, simulated = "/dev/litepulse0", "driver", False
+
+
+def recorded(scene, **options):
+    found = explained(scene, **options)
+    bit = Fraction(made.TICK_HZ, made.BAUD)
+    cost = Cost(1.0, 0.02, 1000, 500.0, 2)
+    edges = list(perfetto.levels(frames(scene), bit, 8))
+    return Recorded("rx", found, edges, cost, 0, 0, {3: "/dev/ttyS1"})
+
+
+# What would have helped, by what was planted.
+HELP = {
+    "busy": "chrt -f 51 PROGRAM: above hog",
+    "idle": "hold /dev/cpu_dma_latency open with 0",
+    "irq": "echo CPU >/proc/irq/27/smp_affinity_list",
+    "softirq": "no network or disk interrupts",
+    "worker": "renice -n -20",
+    "resume": "echo on >/sys/class/tty/ttyS1/device/power/control",
+    "asked": "TIMER_ABSTIME",
+    "slack": "prctl(PR_SET_TIMERSLACK, 1)",
+    "timer": "irqsoff",
+    "blocked": "mlockall()",
+    "program": "do that before it sleeps",
+    "adapter": "a USB adapter sends with the next USB frame",
+}
+
+
+@pytest.mark.parametrize("cause", HELP)
+def test_what_would_have_helped(cause):
+    run = recorded(made.trace(late=cause), **every_of(cause))
+    lines = words.advice(run.found, run.port)
+    assert HELP[cause] in lines[0]
+    sentence = words.plain(run.found.worst(1)[0])
+    late = run.found.edges[made.LATE_ONE]
+    assert sentence.startswith(f"edge {made.LATE_ONE} at tick {late.frame.tick} was {late.ns / 1000:.1f} us late: for ")
+    assert late.main().plain() in sentence.split("; ")[0]
+    rows = words.table(run.found)
+    assert rows[0][0] == run.found.shares[0].label and sum(float(row[1].split()[0]) for row in rows) == pytest.approx(100, abs=0.6)
+    assert run.cost.share == pytest.approx((0.02 + 1000 * 500e-9) / 2) and words.cost_line(run.cost).startswith("1.0 % of the CPU")
+
+
+def test_json_and_its_picture(tmp_path):
+    run = recorded(made.trace(late="busy"))
+    result = {"command": "explain", "backend": "driver", "simulated": False, "device": "x", "tick_hz": "48000000", **words.result(run)}
+    result = json.loads(json.dumps(result))
+    assert all(sum(part["ns"] for part in edge["parts"]) == edge["late_ns"] for edge in result["edges"])
+    assert sum(cause["share"] for cause in result["causes"]) == pytest.approx(1)
+    series = plot.from_result(result)
+    assert series.stacks[0][0] == "CPU busy: hog (real-time priority 50)"
+    assert [sum(values) for values in zip(*(values for _, values in series.stacks))] == pytest.approx(series.y)
+    assert any("late by [µs]" in line for line in plot.text(series, 80))
+    pytest.importorskip("matplotlib")
+    plot.save(series, tmp_path / "late.svg")
+    assert "hog (real-time priority 50)" in (tmp_path / "late.svg").read_text()
+
+
+@pytest.mark.parametrize("every", [1, 20])
+def test_perfetto(every):
+    """A viewer's rules: slices of a track nest, counters go forward, and each track has a name."""
+    scene = made.trace(late="busy", every=every)
+    run = recorded(scene)
+    trace = json.loads(json.dumps(perfetto.trace(run.found, run.pin, run.edges)))
+    tracks = {}
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            tracks.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"], event["name"]))
+    named = {(event["pid"], event["tid"]) for event in trace["traceEvents"] if event["ph"] == "M" and event["name"] == "thread_name"}
+    assert set(tracks) == named
+    for slices in tracks.values():
+        inside = []
+        for begin, end, _ in sorted(slices, key=lambda each: (each[0], -each[1])):
+            while inside and inside[-1] <= begin + 1e-6:
+                inside.pop()
+            assert not inside or end <= inside[-1] + 1e-6
+            inside.append(end)
+    pin = [(event["ts"], event["args"]["level"]) for event in trace["traceEvents"] if event["ph"] == "C"]
+    assert pin == sorted(pin) and [level for _, level in pin[:3]] == [1, 0, 1]
+    late = next(edge for edge in run.found.edges if edge.chain.number == made.LATE_ONE)
+    assert any(abs(at * 1000 - late.edge) < 1000 and not level for at, level in pin), "the start edge is where the slice ends"
+    assert any(name.startswith("hog") for *_, name in tracks[3, 0])
+
+
+def test_refusals(tmp_path):
+    lockdown = tmp_path / "lockdown"
+    with pytest.raises(Unsupported, match="needs root"):
+        tracefs.place_of((tmp_path,), lockdown, 1000)
+    with pytest.raises(Unsupported, match="there is no tracefs"):
+        tracefs.place_of((tmp_path,), lockdown, 0)
+    (tmp_path / "instances").mkdir()
+    assert tracefs.place_of((tmp_path / "none", tmp_path), lockdown, 0) == tmp_path
+    lockdown.write_text("none integrity [confidentiality]\n")
+    with pytest.raises(Unsupported, match="locked down"):
+        tracefs.place_of((tmp_path,), lockdown, 0)
+
+
+def test_a_tracefs_that_traces_nothing(tmp_path):
+    """It is refused, and what was begun is taken back."""
+    (tmp_path / "instances").mkdir()
+    with pytest.raises(Unsupported, match="does not trace sched/sched_switch"), tracefs.Tracer(tmp_path):
+        pass
+    probes = (tmp_path / "kprobe_events").read_text().splitlines()
+    assert sum(line.startswith("p:") for line in probes) == sum(line.startswith("-:") for line in probes[: 2 * len(FUNCTIONS)])
+
+
+def test_nothing_to_explain():
+    scene = made.trace()
+    for found, status, text in (
+        (
+            explain(parse(scene.text()), 9, frames(scene), Fraction(made.TICK_HZ)),
+            3,
+            "x ended with status 3, and wrote nothing to a serial port",
+        ),
+        (explain(parse(scene.text()), 9, frames(scene), Fraction(made.TICK_HZ)), None, "x was ended, and wrote nothing to a serial port"),
+        (
+            explain(parse(scene.text()), made.PROGRAM, [], Fraction(made.TICK_HZ)),
+            0,
+            "x wrote 30 bytes, but rx has no edges: is the port's TX",
+        ),
+    ):
+        with pytest.raises(LitePulseError, match=text):
+            check(Recorded("rx", found, [], Cost(1, 1, 1, 1, 1), 0, status), "x")
+
+
+def test_the_command_line():
+    """What is behind -- is the program's, whatever it looks like."""
+    for words_of, message in (
+        (["explain", "--sim", "--", "true"], "no port of this PC is wired to the simulated SoC"),
+        (["explain", "--self", "--wire", "0", "--", "true"], "leave out --wire"),
+        (["explain", "--", "/nonexistent/program"], "there is no such program"),
+        (["explain", "--loopback", "--", "true"], "--loopback shows no other port"),
+    ):
+        with pytest.raises(LitePulseError, match=message):
+            args = make_parser(words_of).parse(words_of)
+            args.function(args)
+    given = ["explain", "--wire", "1", "--", "./trigger", "--step", "-5", "--json", "--", "x"]
+    args = make_parser(given).parse(arguments.join_negatives(given))
+    assert args.program == ["./trigger", "--step", "-5", "--json", "--", "x"] and args.wired == "1" and args.style is None
