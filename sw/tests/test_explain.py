@@ -91,6 +91,12 @@ def test_parts_add_up_to_the_delay(cause):
     assert abs(found.alignment.drift + made.DRIFT) < Fraction(1, 10**6)
 
 
+def test_the_measurement_names_itself():
+    found = explained(made.trace(late="busy"), own=[made.HOG])
+    assert (found.worst(1)[0].main().cause, found.worst(1)[0].main().name) == ("busy", "this command")
+    assert "the measurement itself took the CPU" in words.advice(found, None)[0]
+
+
 def test_nothing_planted_nothing_named():
     found = explained(made.trace())
     assert max(part.ns for edge in found.edges for part in edge.parts) < LARGE
@@ -356,6 +362,7 @@ def test_refusals(tmp_path):
 def test_a_tracefs_that_traces_nothing(tmp_path):
     """It is refused, and what was begun is taken back."""
     (tmp_path / "instances").mkdir()
+    (tmp_path / "kprobe_events").touch()
     with pytest.raises(Unsupported, match="does not trace sched/sched_switch"), tracefs.Tracer(tmp_path):
         pass
     probes = (tmp_path / "kprobe_events").read_text().splitlines()

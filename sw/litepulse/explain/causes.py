@@ -37,6 +37,7 @@ CAUSES = {
     "unknown": ("unknown", "the trace has a gap"),
 }
 WORST = 10
+OWN = "this command"
 PLAIN = Fraction(1, 20)  # of a delay: smaller parts are not told one by one
 NEXT = Fraction(21, 20)  # of a frame: one that begins sooner has waited for it
 USUAL = Fraction(1, 50)  # of all delays: a cause with less than that gets no advice
@@ -137,8 +138,8 @@ def merged(parts: Iterable[Part]) -> list[Part]:
 class _Cutter:
     """Cuts a chain into parts."""
 
-    def __init__(self, timeline: Timeline) -> None:
-        self.timeline = timeline
+    def __init__(self, timeline: Timeline, own: Iterable[int] = ()) -> None:
+        self.timeline, self.own = timeline, set(own)
 
     def on_cpu(self, cpu: int, begin: int, end: int, task: str, pids: Iterable[int] = ()) -> Iterator[Part]:
         """What a processor did, while a task was to run there. task: the cause when it ran one
@@ -151,7 +152,7 @@ class _Cutter:
                 elif span.pid == IDLE:
                     yield Part("wake", "", span.begin, length)
                 else:
-                    yield Part("busy", span.name, span.begin, length)
+                    yield Part("busy", OWN if span.pid in self.own else span.name, span.begin, length)
             else:
                 yield Part(span.kind, span.name, span.begin, length)
 
@@ -241,13 +242,21 @@ def _beat(dues: Sequence[int], every: Fraction) -> list[int]:
 
 
 def explain(
-    events: Iterable[Event], pid: int, frames: Sequence[Frame], tick_hz: Fraction, *, every: Fraction | None = None, fds: Iterable[int] = ()
+    events: Iterable[Event],
+    pid: int,
+    frames: Sequence[Frame],
+    tick_hz: Fraction,
+    *,
+    every: Fraction | None = None,
+    fds: Iterable[int] = (),
+    own: Iterable[int] = (),
 ) -> Explanation:
     """Why the edges of a program were late.
 
     events: of the trace; pid: of the program; frames: what the board saw; every: seconds between
     two writes, as the program means to do them: then lateness counts from that beat; fds: the
-    port's file numbers, where functions of the kernel cannot be traced
+    port's file numbers, where functions of the kernel cannot be
+    traced; own: threads of the measurement itself
     """
     if every is not None and every <= 0:
         raise BadInput("every: it is more than 0")
@@ -270,7 +279,7 @@ def explain(
         by_write = sorted(range(len(found)), key=lambda number: found[number][0].write)
         beat = _beat([found[number][0].due for number in by_write], every * 10**9)
         ideal = [beat[by_write.index(number)] for number in range(len(found))]
-    cutter, edges, blind = _Cutter(timeline), list[Explained](), 0
+    cutter, edges, blind = _Cutter(timeline, own), list[Explained](), 0
     wire = _Wire(frames, alignment)
     for (chain, frame), late, due in zip(found, alignment.late, ideal):
         if any(chain.due <= loss.at <= chain.told for loss in machine.losses):

@@ -93,6 +93,7 @@ class Program:
 
     def __init__(self, command: Sequence[str]) -> None:
         self.ports: dict[int, str] = {}
+        self.ended = False  # by us
         sys.stderr.flush()
         try:
             self.process = subprocess.Popen(command, stdout=sys.stderr.fileno())
@@ -120,7 +121,8 @@ class Program:
     def end(self) -> int | None:
         """Ends it; None if it had to be ended."""
         if (status := self.status) is not None:
-            return status
+            return None if self.ended else status
+        self.ended = True
         self.process.terminate()
         try:
             self.process.wait(END_SECONDS)
@@ -172,6 +174,7 @@ def record(
         tracer.stop()
         seconds, used = time.monotonic() - began, _cpu() - used
     events = list(parse(tracer.lines()))
+    threads = {int(name) for name in os.listdir("/proc/self/task")} | tracer.threads
     cost = Cost(seconds, used, len(events), tracer.cost_ns, os.cpu_count() or 1)
     known = _timed(seen, board.tick_hz)
     edges = [(tick, level) for tick, level, *_ in seen]
@@ -182,7 +185,7 @@ def record(
     else:
         frames = frames_of_edges(known, bit, bits, idle)
     fds = () if any(FUNCTIONS[name] == "write" for name in tracer.functions) else program.ports
-    found = explain(events, program.process.pid, frames, board.tick_hz, every=every, fds=fds)
+    found = explain(events, program.process.pid, frames, board.tick_hz, every=every, fds=fds, own=threads)
     result = Recorded("tx" if own else wire, found, edges, cost, job.losses.total, status, program.ports)
     check(result, command[0])
     return result

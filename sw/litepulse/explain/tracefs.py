@@ -95,6 +95,7 @@ class Tracer:
         self.functions: list[str] = []
         self.cost_ns = 0.0
         self.seconds = 0.0
+        self.threads: set[int] = set()  # of this process, for the trace
         self._undo: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
@@ -143,8 +144,8 @@ class Tracer:
         self._thread = threading.Thread(target=self._read, args=(file,), daemon=True)
         self._thread.start()
 
-    def _set(self, name: str, value: str, mode: str = "w") -> None:
-        with open(self.folder / name, mode) as file:
+    def _set(self, name: str, value: str) -> None:
+        with open(self.folder / name, "w") as file:
             file.write(value)
 
     def _probe(self) -> None:
@@ -152,8 +153,7 @@ class Tracer:
         for function in FUNCTIONS:
             probe = f"p:{self.name}/{function} {function} {ARGUMENTS.get(function, '')}\n"
             with contextlib.suppress(OSError):
-                with open(self.place / "kprobe_events", "a") as file:
-                    file.write(probe)
+                _append(self.place / "kprobe_events", probe)
                 self._set(f"events/{self.name}/{function}/enable", "1")
                 self.functions.append(function)
 
@@ -172,6 +172,7 @@ class Tracer:
 
     def _read(self, file: int) -> None:
         """In a thread: until all is read, and nothing is recorded any more."""
+        self.threads.add(threading.get_native_id())
         try:
             while True:
                 over = self._over.wait(READ_SECONDS)
@@ -217,6 +218,15 @@ class Tracer:
         self._spool.seek(0)
         for line in self._spool:
             yield line.decode("latin-1")
+
+
+def _append(path: Path, line: str) -> None:
+    """A line to a file of the kernel's. open() would look for its end first, which has none."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(file, line.encode())
+    finally:
+        os.close(file)
 
 
 def _some(file: int) -> bytes:

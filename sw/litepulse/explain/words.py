@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from litepulse.explain.causes import PLAIN, USUAL, WORST, Explained, Explanation, Share, merged
+from litepulse.explain.causes import OWN, PLAIN, USUAL, WORST, Explained, Explanation, Share, merged
 from litepulse.explain.run import Cost, Recorded
 from litepulse.units import counted, fixed, si
 
@@ -97,6 +97,8 @@ def _advice(share: Share, port: str) -> Iterator[str]:
 
 def _against(name: str) -> str:
     """What helps against a task."""
+    if name == OWN:
+        return "taskset -c CPU litepulse explain ...: the measurement itself took the CPU; chrt -f 80 PROGRAM keeps it away, too"
     if match := _REALTIME.search(name):
         above = min(MOST_FIFO, int(match[1]) + 1)
         return f"chrt -f {above} PROGRAM: above {name}; or taskset -c CPU PROGRAM, another CPU than that one's"
