@@ -135,7 +135,7 @@ class Program:
 def record(
     board: Board,
     command: Sequence[str],
-    interrupt: Flag,
+    interrupt: Flag = False,
     *,
     wire: str = "rx",
     own: bool = False,
