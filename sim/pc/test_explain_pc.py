@@ -102,7 +102,7 @@ def test_a_hog_is_named(ran):
     waits = [sum(part["ns"] for part in edge["parts"] if part["name"].startswith("hog ")) for edge in result["edges"]]
     assert all(wait < 3 * BUSY * 10**6 for wait in waits), "it is not blamed for more than it took"
     causes = {cause["cause"] for cause in result["causes"]}
-    assert "uart" in causes, "the functions of the kernel were traced: the UART was told by its interrupt"
+    assert "uart" in causes, "the functions of the kernel were traced: the UART got its bytes in its interrupt"
     assert "irq" not in causes or not any(cause["name"].startswith("3 ") for cause in result["causes"] if cause["cause"] == "irq")
     cost = result["cost"]
     assert cost["events"] > 100 and 0 < cost["event_ns"] < 10**6 and 0 < cost["share"]
@@ -112,7 +112,7 @@ def test_for_people(ran):
     status, err, out, _ = ran[0]["people"]
     assert status == 0, err
     assert "CPU busy: hog (real-time priority 50)" in out and "would have helped: " in out
-    assert "asked late" in out, "usleep() behind write() cannot keep the beat"
+    assert "slept late" in out, "usleep() behind write() cannot keep the beat"
     assert f"{PULSES} writes explained" in out and "of the CPU: " in out
 
 

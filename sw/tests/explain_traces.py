@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traces of a made-up kernel, and the edges that belong to them: a program that writes a byte 58
+"""Traces of a simulated kernel, and the edges that belong to them: a program that writes a byte 58
 times a second, one of them late.
 
 It shares nothing with litepulse.explain. A scene knows which cause it planted, and how long that
@@ -81,7 +81,7 @@ def trace(kernel="6.12", late="", every=1, count=COUNT):
     for number in range(count):
         planted = late if number == LATE_ONE else ""
         extra = LATE if planted else 0
-        ask = BASE + number * PERIOD + (extra if planted == "asked" else 0)
+        ask = BASE + number * PERIOD + (extra if planted == "slept" else 0)
         scene.dues.append(ask)
         slack = extra if planted == "slack" else SLACK
         scene.say(
@@ -153,7 +153,7 @@ def trace(kernel="6.12", late="", every=1, count=COUNT):
         scene.say(t, *me[:2], text, flags="...1.")
         scene.probe(t + 4, me, "uart_write", f" port=0xffff88800546bc00 count={every}", ".....")
         t += 12 + (extra if planted == "write" else 0)
-        told_by = me
+        handed_by = me
         if planted in ("resume", "worker", "handover busy"):
             pm = "pm_runtime_work"
             place = "req_cpu=8192 cpu=-1" if kernel == "7.2" else "req_cpu=8192 cpu=0"
@@ -187,33 +187,33 @@ def trace(kernel="6.12", late="", every=1, count=COUNT):
             scene.probe(t, worker, "serial8250_start_tx", " port=0xffffffff83f0a540", cpu=1)
             scene.say(t + 60, *worker[:2], f"workqueue_execute_end: work struct 0000000070112ce9: function {pm}", 1, ".....")
             scene.switch(t + 70, worker, idle, "I", 1)
-            told_by = worker
+            handed_by = worker
         else:
             scene.probe(t, me, "serial8250_start_tx", " port=0xffffffff83f0a540")
-        cpu = 1 if told_by is worker else 0
+        cpu = 1 if handed_by is worker else 0
         # Of another port, which is nobody's business here.
-        scene.probe(t + 1, told_by, "serial8250_tx_chars", " port=0xffffffff83f0a000", "d.h3.", cpu)
+        scene.probe(t + 1, handed_by, "serial8250_tx_chars", " port=0xffffffff83f0a000", "d.h3.", cpu)
         if planted == "uart storm":
-            scene.interrupt(t + 2, t + 2 + extra, told_by, 27, "eth0 rx", cpu)
+            scene.interrupt(t + 2, t + 2 + extra, handed_by, 27, "eth0 rx", cpu)
             t += 2 + extra
         t += 9
-        scene.say(t - 5, *told_by[:2], "irq_handler_entry: irq=3 name=ttyS1", cpu, "d.h1.")
-        scene.probe(t, told_by, "serial8250_tx_chars", " port=0xffffffff83f0a540", "d.h3.", cpu)
-        scene.say(t + 6, *told_by[:2], "irq_handler_exit: irq=3 ret=handled", cpu, "d.h1.")
-        told = t
+        scene.say(t - 5, *handed_by[:2], "irq_handler_entry: irq=3 name=ttyS1", cpu, "d.h1.")
+        scene.probe(t, handed_by, "serial8250_tx_chars", " port=0xffffffff83f0a540", "d.h3.", cpu)
+        scene.say(t + 6, *handed_by[:2], "irq_handler_exit: irq=3 ret=handled", cpu, "d.h1.")
+        handed = t
         if planted == "lost":
-            scene.lines.append((told - 15, len(scene.lines), "CPU:0 [LOST 120 EVENTS]"))
+            scene.lines.append((handed - 15, len(scene.lines), "CPU:0 [LOST 120 EVENTS]"))
             scene.blind = True
-        if told_by is me:
-            scene.say(told + 15, *me[:2], "sys_write -> 0x1", flags="...1.")
-        start = max(told + CONSTANT, free) + (extra if planted == "adapter" else 0)
+        if handed_by is me:
+            scene.say(handed + 15, *me[:2], "sys_write -> 0x1", flags="...1.")
+        start = max(handed + CONSTANT, free) + (extra if planted == "adapter" else 0)
         frame = Fraction(10 * 10**6, BAUD)
         for each in range(every):
             add_edge(scene, start + each * frame)
         free = start + every * frame
-        begin = ask if planted != "asked" else ask - extra
+        begin = ask if planted != "slept" else ask - extra
         scene.totals.append(start - CONSTANT - begin)
-        at = told + 90
+        at = handed + 90
     return scene
 
 

@@ -36,7 +36,7 @@ PLANTED = {
     "worker": ("worker", "kworker/u8:1"),
     "handover busy": ("busy", "hog (real-time priority 50)"),
     "resume": ("resume", ""),
-    "asked": ("asked", ""),
+    "slept": ("slept", ""),
     "slack": ("slack", ""),
     "timer": ("timer", "make -j [000] (nice 10)"),
     "blocked": ("blocked", ""),
@@ -57,7 +57,7 @@ def explained(scene, **options):
 
 
 def every_of(cause):
-    return {"every": Fraction(made.PERIOD, 10**6)} if cause == "asked" else {}
+    return {"every": Fraction(made.PERIOD, 10**6)} if cause == "slept" else {}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -216,7 +216,7 @@ def test_lines_that_are_none_of_ours():
     assert second.task == "täst?[2Jx" and not second.interrupt
 
 
-# Traces of real kernels: (pid, the program's; microseconds from `due` to `told` of its four
+# Traces of real kernels: (pid, the program's; microseconds from `due` to `handed` of its four
 # writes).
 REAL = {"6.1": 116, "6.12": 157, "7.2": 125}
 TRACES = Path(__file__).resolve().parent / "traces"
@@ -239,10 +239,10 @@ def test_traces_of_real_kernels(line):
     found = chains(real(line), REAL[line])
     assert [chain.write for chain in found] == times(mine, r": sys_write\(fd: 3,")
     assert [chain.start for chain in found] == times(mine, r": serial8250_start_tx: ")
-    assert [chain.told for chain in found] == times(text, r": serial8250_tx_chars: ")
+    assert [chain.handed for chain in found] == times(text, r": serial8250_tx_chars: ")
     assert [chain.wake for chain in found] == ["again", "timer", "timer", "timer"] and not any(chain.via_worker for chain in found)
-    asked = [int(re.search(r"softexpires=(\d+)", row)[1]) for row in mine if "function=hrtimer_wakeup" in row]
-    assert [chain.due for chain in found[1:]] == asked[:3]
+    requested = [int(re.search(r"softexpires=(\d+)", row)[1]) for row in mine if "function=hrtimer_wakeup" in row]
+    assert [chain.due for chain in found[1:]] == requested[:3]
     assert [chain.limit - chain.due for chain in found[1:]] == [50_000] * 3, "the usual timer slack"
     assert [chain.fired for chain in found[1:]] == times(text, r"hrtimer_expire_entry: .*function=hrtimer_wakeup")
     assert [chain.running for chain in found[1:]] == times(text, rf"sched_switch: .* next_pid={REAL[line]} ")[-3:]
@@ -253,8 +253,8 @@ def test_parts_of_real_kernels(line):
     """A halted processor of a virtual machine, woken late, is the main cause of each; nothing is
     unknown."""
     events = real(line)
-    told = [chain.told for chain in chains(events, REAL[line])]
-    wire = [Frame(at // 1000, at, 1000, 1040) for at in told]
+    handed = [chain.handed for chain in chains(events, REAL[line])]
+    wire = [Frame(at // 1000, at, 1000, 1040) for at in handed]
     found = explain(events, REAL[line], wire, Fraction(10**6))
     assert len(found.edges) == 4 and not found.lost
     for edge in found.edges:
@@ -282,7 +282,7 @@ HELP = {
     "softirq": "no network or disk interrupts",
     "worker": "renice -n -20",
     "resume": "echo on >/sys/class/tty/ttyS1/device/power/control",
-    "asked": "TIMER_ABSTIME",
+    "slept": "TIMER_ABSTIME",
     "slack": "prctl(PR_SET_TIMERSLACK, 1)",
     "timer": "irqsoff",
     "blocked": "mlockall()",

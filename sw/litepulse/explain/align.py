@@ -3,7 +3,7 @@
 
 The clocks are compared by the bytes themselves. An edge never comes before the UART has its byte,
 and the hardware of the fastest byte takes a constant time. So a straight line below all (edge -
-told) is that constant and the drift of the clocks; what an edge lies above it is delay.
+handed) is that constant and the drift of the clocks; what an edge lies above it is delay.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 MAX_DRIFT = Fraction(1, 5000)  # of two clocks: crystals are better by far
-PATIENCE = 10**9  # ns: an edge that comes later after its byte was told is another one
+PATIENCE = 10**9  # ns: a later edge than this belongs to another byte
 
 
 @dataclass(frozen=True)
@@ -43,26 +43,26 @@ def frames_of_bytes(received: Iterable[tuple[int, int, int, int]], bit: Fraction
     return [Frame(tick, ns, uncertainty, int(bit * bits), data) for tick, data, ns, uncertainty in received]
 
 
-def paired(told: Sequence[tuple[int, int]], frames: Sequence[Frame]) -> list[Frame | None]:
-    """The first frame of each write; told: (when, how many bytes), in their order. None: there is
+def paired(handed: Sequence[tuple[int, int]], frames: Sequence[Frame]) -> list[Frame | None]:
+    """The first frame of each write; handed: (when, how many bytes), in their order. None: there is
     no edge for it.
 
     If there are as many frames as bytes, they belong together in their order. Else a frame before
-    its byte was told, or long after, is not of that write.
+    the UART had its byte, or long after, is not of that write.
     """
     found: list[Frame | None] = []
     at = 0
-    if sum(size for _, size in told) == len(frames):
-        for _, size in told:
+    if sum(size for _, size in handed) == len(frames):
+        for _, size in handed:
             found.append(frames[at])
             at += size
         return found
-    left = sum(size for _, size in told)
-    for number, (when, size) in enumerate(told):
+    left = sum(size for _, size in handed)
+    for number, (when, size) in enumerate(handed):
         while at < len(frames) and frames[at].ns + frames[at].uncertainty < when:
             at += 1
         frame = frames[at] if at < len(frames) else None
-        later = told[number + 1][0] if number + 1 < len(told) else None
+        later = handed[number + 1][0] if number + 1 < len(handed) else None
         left -= size
         if frame is not None and frame.ns - frame.uncertainty <= when + PATIENCE:
             lacking = left + size > len(frames) - at
@@ -117,10 +117,10 @@ def below(points: Sequence[tuple[int, int]], least: Fraction = -MAX_DRIFT, most:
 
 @dataclass(frozen=True)
 class Alignment:
-    """late: of each byte, by how many ns its edge came later after `told` than that of the fastest
+    """late: of each byte, by how many ns its edge came later after `handed` than that of the fastest
     byte; line: below all.
 
-    constant: what is left between `told` and the fastest edge by the board's own clock map, ns, and
+    constant: what is left between `handed` and the fastest edge by the board's own clock map, ns, and
     uncertainty: by how much it may be wrong; drift: of the board's clock against the kernel's.
     """
 
@@ -137,7 +137,7 @@ class Alignment:
         return self.line.slope
 
     def ns_of(self, tick: int) -> int:
-        """A tick in CLOCK_MONOTONIC, as if the fastest byte had left when it was told."""
+        """A tick in CLOCK_MONOTONIC, as if the fastest byte had left when the UART got it."""
         raw = self.origin + tick * self.tick_ns
         return round(raw - self.line.value(round(raw - self.line.offset)))
 
@@ -155,15 +155,15 @@ def drifts(frames: Sequence[Frame], tick_ns: Fraction) -> tuple[Fraction, Fracti
     return (least, most) if least <= most else (-MAX_DRIFT, MAX_DRIFT)
 
 
-def align(told: Sequence[int], frames: Sequence[Frame], tick_hz: Fraction, waited: Collection[int] = ()) -> Alignment:
-    """Of bytes: when each was told, and its frame. At least one. waited: ticks of frames that
+def align(handed: Sequence[int], frames: Sequence[Frame], tick_hz: Fraction, waited: Collection[int] = ()) -> Alignment:
+    """Of bytes: when the UART got each, and its frame. At least one. waited: ticks of frames that
     began when the one before it had ended: they say nothing about the hardware's constant."""
     tick_ns = 10**9 / tick_hz
     origin = frames[0].ns - int(frames[0].tick * tick_ns)
     raw = [origin + int(frame.tick * tick_ns) for frame in frames]
-    points = [(at, edge - at) for at, edge, frame in zip(told, raw, frames) if frame.tick not in waited]
-    line = below(points or [(at, edge - at) for at, edge in zip(told, raw)], *drifts(frames, tick_ns))
-    late = [max(0, round(edge - at - line.value(at))) for at, edge in zip(told, raw)]
-    least = min(range(len(told)), key=lambda number: late[number])
+    points = [(at, edge - at) for at, edge, frame in zip(handed, raw, frames) if frame.tick not in waited]
+    line = below(points or [(at, edge - at) for at, edge in zip(handed, raw)], *drifts(frames, tick_ns))
+    late = [max(0, round(edge - at - line.value(at))) for at, edge in zip(handed, raw)]
+    least = min(range(len(handed)), key=lambda number: late[number])
     frame = frames[least]
-    return Alignment(late, line, origin, tick_ns, frame.ns - told[least], frame.uncertainty)
+    return Alignment(late, line, origin, tick_ns, frame.ns - handed[least], frame.uncertainty)

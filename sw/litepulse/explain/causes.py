@@ -17,7 +17,7 @@ from litepulse.explain.trace import Event
 # What a cause is called in a table, and in a sentence behind "for 12 us ...". {} is the name of
 # what it was, if it has one.
 CAUSES = {
-    "asked": ("asked late", "the program itself had asked to wake up later"),
+    "slept": ("slept late", "the program itself had requested to wake up later"),
     "slack": ("timer slack", "the kernel let the timer wait, within the program's timer slack"),
     "idle": ("CPU halted", "the CPU was halted in idle state {}"),
     "timer": ("timer late", "the timer's interrupt had to wait: {} ran with interrupts off, or the machine stood still"),
@@ -38,7 +38,7 @@ CAUSES = {
 }
 WORST = 10
 OWN = "this command"
-PLAIN = Fraction(1, 20)  # of a delay: smaller parts are not told one by one
+PLAIN = Fraction(1, 20)  # of a delay: smaller parts are not named one by one
 NEXT = Fraction(21, 20)  # of a frame: one that begins sooner has waited for it
 USUAL = Fraction(1, 50)  # of all delays: a cause with less than that gets no advice
 
@@ -69,7 +69,7 @@ class Explained:
     chain: Chain
     frame: Frame
     due: int
-    edge: int  # ns of CLOCK_MONOTONIC, as if the fastest byte had left when it was told
+    edge: int  # ns of CLOCK_MONOTONIC, as if the fastest byte had left when the UART got it
     parts: tuple[Part, ...]
 
     @property
@@ -179,14 +179,14 @@ class _Cutter:
             yield from self.on_cpu(cpu, at, end, "")
 
     def timer(self, chain: Chain) -> Iterator[Part]:
-        """From the time for which the program asked to the timer's interrupt."""
+        """From the time that the program requested to the timer's interrupt."""
         if chain.limit > chain.due:
             yield Part("slack", "", chain.due, chain.limit - chain.due)
         for part in self.on_cpu(chain.cpu_fired, chain.limit, chain.fired, ""):
             yield part._replace(cause="timer") if part.cause == "busy" else part
 
     def chain(self, chain: Chain) -> Iterator[Part]:
-        """All parts from `due` to `told`."""
+        """All parts from `due` to `handed`."""
         pid, cpu = chain.pid, chain.cpu_fired
         if chain.wake == "timer":
             yield from self.timer(chain)
@@ -200,24 +200,24 @@ class _Cutter:
             # In a worker that runs already: what it does is other work.
             yield from self.task(worker, chain.queued, chain.worker, cpu, "worker", self._other_work(worker))
             at = chain.worker
-            end = chain.start if chain.start is not None and chain.start >= at else chain.told
+            end = chain.start if chain.start is not None and chain.start >= at else chain.handed
             yield from self.task(worker, at, end, cpu, "resume" if resume else "handover", "" if resume else chain.work)
             at = end
         elif chain.start is not None:
             yield from self.task(pid, at, chain.start, cpu, "write")
             at = chain.start
         else:
-            yield from self.task(pid, at, chain.told, cpu, "write")
-            at = chain.told
-        yield from self._until_told(chain, at)
+            yield from self.task(pid, at, chain.handed, cpu, "write")
+            at = chain.handed
+        yield from self._until_handed(chain, at)
 
     def _other_work(self, worker: int) -> str:
         return self.timeline.names.get(worker, "a worker")
 
-    def _until_told(self, chain: Chain, begin: int) -> Iterator[Part]:
+    def _until_handed(self, chain: Chain, begin: int) -> Iterator[Part]:
         """The UART's interrupt; another one that comes before is named."""
-        for part in self.on_cpu(chain.cpu_told, begin, chain.told, "uart", (chain.pid, chain.worker_pid)):
-            own = part.cause == "irq" and part.begin + part.ns >= chain.told
+        for part in self.on_cpu(chain.cpu_handed, begin, chain.handed, "uart", (chain.pid, chain.worker_pid)):
+            own = part.cause == "irq" and part.begin + part.ns >= chain.handed
             yield part._replace(cause="uart", name="") if own or part.cause == "wake" else part
 
 
@@ -264,16 +264,16 @@ def explain(
     timeline, machine = Timeline(events), Chains(pid, fds)
     for event in events:
         machine.feed(event)
-    chains = sorted(machine.close(), key=lambda chain: chain.told)
+    chains = sorted(machine.close(), key=lambda chain: chain.handed)
     size = sum(chain.size for chain in chains)
     lost = sum(int(event.values["count"]) for event in machine.losses)
-    first = paired([(chain.told, chain.size) for chain in chains], frames)
+    first = paired([(chain.handed, chain.size) for chain in chains], frames)
     found = [(chain, frame) for chain, frame in zip(chains, first) if frame is not None]
     stray = max(0, len(frames) - sum(chain.size for chain, _ in found))
     if not found:
         return Explanation([], None, timeline, len(chains), size, 0, len(chains), stray, lost)
     waited = {after.tick for before, after in zip(frames, frames[1:]) if after.tick - before.tick < before.ticks * NEXT}
-    alignment = align([chain.told for chain, _ in found], [frame for _, frame in found], tick_hz, waited)
+    alignment = align([chain.handed for chain, _ in found], [frame for _, frame in found], tick_hz, waited)
     ideal: Sequence[int | None] = [None] * len(found)
     if every is not None:
         by_write = sorted(range(len(found)), key=lambda number: found[number][0].write)
@@ -282,13 +282,13 @@ def explain(
     cutter, edges, blind = _Cutter(timeline, own), list[Explained](), 0
     wire = _Wire(frames, alignment)
     for (chain, frame), late, due in zip(found, alignment.late, ideal):
-        if any(chain.due <= loss.at <= chain.told for loss in machine.losses):
+        if any(chain.due <= loss.at <= chain.handed for loss in machine.losses):
             blind += 1
             continue
         begin = chain.due if due is None else min(due, chain.due)
-        asked = [Part("asked", "", begin, chain.due - begin)]
-        parts = _tidy([*asked, *cutter.chain(chain), *wire.parts(chain.told, late, frame)])
-        edges.append(Explained(chain, frame, begin, chain.told + late, parts))
+        requested = [Part("slept", "", begin, chain.due - begin)]
+        parts = _tidy([*requested, *cutter.chain(chain), *wire.parts(chain.handed, late, frame)])
+        edges.append(Explained(chain, frame, begin, chain.handed + late, parts))
     edges.sort(key=lambda edge: edge.edge)
     return Explanation(edges, alignment, timeline, len(chains), size, blind, len(chains) - len(found), stray, lost, list(_shares(edges)))
 
@@ -301,11 +301,11 @@ class _Wire:
         for before, frame in zip(frames, frames[1:]):
             self._ends[frame.tick] = alignment.ns_of(before.tick + before.ticks)
 
-    def parts(self, told: int, late: int, frame: Frame) -> Iterator[Part]:
-        """Between the moment at which the UART was told and the edge."""
-        busy = max(0, min(late, self._ends.get(frame.tick, told) - told))
-        yield Part("line", "", told, busy)
-        yield Part("adapter", "", told + busy, late - busy)
+    def parts(self, handed: int, late: int, frame: Frame) -> Iterator[Part]:
+        """Between the moment at which the UART got the byte and the edge."""
+        busy = max(0, min(late, self._ends.get(frame.tick, handed) - handed))
+        yield Part("line", "", handed, busy)
+        yield Part("adapter", "", handed + busy, late - busy)
 
 
 def _shares(edges: Sequence[Explained]) -> Iterator[Share]:

@@ -4,11 +4,11 @@ machine that reads a trace.
 
 A chain is one write() to a serial port. Its times are ns of CLOCK_MONOTONIC:
 
-    due -> fired -> running -> write -> [queued -> worker ->] start -> told
+    due -> fired -> running -> write -> [queued -> worker ->] start -> handed
 
 due: when the program wanted to run, or was woken; fired: the timer's interrupt, or the event that
 woke it; queued, worker: only if the bytes waited for a worker of the kernel; start: the driver was
-asked to send; told: the UART has the bytes.
+ordered to send; handed: the UART has the bytes.
 """
 
 from collections.abc import Iterable
@@ -16,21 +16,21 @@ from dataclasses import dataclass, field
 
 from litepulse.explain.trace import LOST, Event
 
-# What functions of the kernel say: `write` is a driver's write(), `start` its order to send, `told`
+# What functions of the kernel say: `write` is a driver's write(), `start` its order to send, `handed`
 # where the UART gets bytes; `sends` where a driver that has no such order hands them on.
 FUNCTIONS = {
     "uart_write": "write",
     "serial_write": "write",
     "acm_tty_write": "write",
     "serial8250_start_tx": "start",
-    "serial8250_tx_chars": "told",
+    "serial8250_tx_chars": "handed",
     "pl011_start_tx": "start",
-    "pl011_tx_chars": "told",
+    "pl011_tx_chars": "handed",
     "liteuart_start_tx": "start",
-    "liteuart_tx_chars": "told",
+    "liteuart_tx_chars": "handed",
     "litepulse_tty_send_start_tx": "start",
-    "litepulse_mmio_transmit": "told",
-    "litepulse_link_transmit": "told",
+    "litepulse_mmio_transmit": "handed",
+    "litepulse_link_transmit": "handed",
     "usb_serial_generic_write_start": "sends",
     "acm_start_wb": "sends",
 }
@@ -46,7 +46,7 @@ class Chain:
     wake: `timer` (the program slept until `due`), `event` (something woke it), `again` (no sleep
     since its last write) limit: until when the timer might be late by the program's own timer
     slack; by: what woke it, if no timer did work: the kernel's function in the worker; via_worker:
-    whether the bytes waited for it; cpu_fired, cpu_told: where that was
+    whether the bytes waited for it; cpu_fired, cpu_handed: where that was
     """
 
     number: int
@@ -68,8 +68,8 @@ class Chain:
     work: str = ""
     via_worker: bool = False
     start: int | None = None
-    told: int = 0
-    cpu_told: int = 0
+    handed: int = 0
+    cpu_handed: int = 0
     written: int | None = None
     works: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
 
@@ -119,13 +119,13 @@ class Chains:
 
     def close(self) -> list[Chain]:
         """The end of the trace: chains whose driver shows no more than the end of write() have
-        that as `told`."""
+        that as `handed`."""
         for chain in self._waiting:
             at = chain.start if chain.start is not None else chain.written
             if at is not None:
-                chain.told = at
+                chain.handed = at
         self._waiting.clear()
-        self.found = [chain for chain in self.found if chain.told]
+        self.found = [chain for chain in self.found if chain.handed]
         return self.found
 
     # --- sleep and wake ---
@@ -210,10 +210,10 @@ class Chains:
                 self._begin(event, port, int(event.values["count"] or 1))
         elif role == "start":
             self._start(event, port)
-        elif role == "told":
+        elif role == "handed":
             self._tell(event, port)
         elif role == "sends" and (chain := self._mine(event)) and chain in self._waiting:
-            self._told(chain, event)
+            self._handed(chain, event)
 
     def _mine(self, event: Event) -> Chain | None:
         """The chain in whose write(), or in whose worker, this happens."""
@@ -243,10 +243,10 @@ class Chains:
         for chain in list(self._waiting):
             if chain.start is not None and (not uart or self._uarts.get(chain.port, uart) == uart):
                 self._worked(chain, event)
-                self._told(chain, event)
+                self._handed(chain, event)
 
-    def _told(self, chain: Chain, event: Event) -> None:
-        chain.told, chain.cpu_told = event.at, event.cpu
+    def _handed(self, chain: Chain, event: Event) -> None:
+        chain.handed, chain.cpu_handed = event.at, event.cpu
         self._waiting.remove(chain)
 
 

@@ -45,8 +45,8 @@ def table(found: Explanation) -> list[tuple[str, str, str, str, str]]:
 def plain(edge: Explained) -> str:
     """One late edge: what happened, the largest part first."""
     parts = sorted(merged(edge.parts), key=lambda part: -part.ns)
-    told = [part for part in parts if part.ns >= PLAIN * edge.ns] or parts[:1]
-    what = "; ".join(f"for {us(part.ns)} us {part.plain()}" for part in told)
+    handed = [part for part in parts if part.ns >= PLAIN * edge.ns] or parts[:1]
+    what = "; ".join(f"for {us(part.ns)} us {part.plain()}" for part in handed)
     return f"edge {edge.chain.number} at tick {edge.frame.tick} was {us(edge.ns)} us late: {what}"
 
 
@@ -62,7 +62,7 @@ def advice(found: Explanation, port: str | None) -> list[str]:
 def _advice(share: Share, port: str) -> Iterator[str]:
     power = f"/sys/class/tty/{port}/device/power/control"
     match share.cause:
-        case "asked":
+        case "slept":
             yield "sleep until absolute times: clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ...)"
         case "slack":
             yield f"chrt -f {FIFO} PROGRAM: a real-time program has no timer slack; or prctl(PR_SET_TIMERSLACK, 1)"
@@ -118,9 +118,8 @@ def hardware_line(found: Explanation) -> str:
     alignment = found.alignment
     assert alignment is not None
     constant, bound = us(alignment.constant), us(alignment.uncertainty)
-    return (
-        f"over the fastest edge, {constant} us (± {bound}) after the UART was told; clocks drift by {fixed(alignment.drift * 10**6, 1)} ppm"
-    )
+    drift = fixed(alignment.drift * 10**6, 1)
+    return f"over the fastest edge, {constant} us (± {bound}) after the UART got its byte; clocks drift by {drift} ppm"
 
 
 def result(recorded: Recorded) -> dict[str, Any]:
