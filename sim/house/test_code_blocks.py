@@ -79,6 +79,7 @@ NOT_CODE = {
     ("docs/ptp.md", "ns = ns at"): "a formula",
     ("docs/ptp.md", "refclock PHC"): "a line of chrony's configuration",
     ("docs/ptp.md", "refclock PPS"): "a line of chrony's configuration",
+    ("docs/recipes/explain.md", "due →"): "the parts of a delay",
     ("docs/recipes/labscript.md", "user_devices ="): "a line of labscript's configuration",
     ("docs/recipes/labscript.md", "0  480000"): "rows of a file, compared by sw/tests/test_labscript.py",
     ("docs/recipes/pulseview.md", "sigrok-cli"): "a line that sw/tests/test_pins.py runs",

@@ -16,6 +16,7 @@ VERBS = {
     "respond": "answer triggers in hardware, a fixed time later",
     "latency": "measure how long something takes to respond, to the tick",
     "certify": "measure another serial port by a fixed procedure, or the board's own port: one page and one JSON",
+    "explain": "say why edges of another serial port are late, by the kernel's trace: each cause with its share",
     "clock": "send a time code by the PC's clock, or read one: Harp, IRIG-B, barcodes, NMEA, DCF77",
     "lin": "LIN bus: monitor, master, slave, frames with faults",
     "tty": "a terminal (pty) for minicom, pyserial or C programs, where there is no kernel driver",
