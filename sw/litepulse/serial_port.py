@@ -36,15 +36,16 @@ _AHEAD = Fraction(1, 1000)  # seconds from writing to the first bit, at least
 
 
 class TimedBytes(bytes):
-    """Bytes that were received, with `ticks`: of the start edge of each."""
+    """Bytes that were received, with `ticks`: of the start edge of each; `records`: all that is known of each."""
 
     ticks: tuple[int, ...]
+    records: tuple[RxByte, ...]
 
     def __new__(cls, received: Iterable[RxByte] = ()) -> "Self":
         """Of records."""
         records = tuple(received)
         self = super().__new__(cls, bytes(record.data for record in records))
-        self.ticks = tuple(record.tick for record in records)
+        self.ticks, self.records = tuple(record.tick for record in records), records
         return self
 
 

@@ -302,7 +302,7 @@ def test_triggers_launches_and_formats_hold_plain_numbers():
             wrong()
 
 
-NO_NUMBERS = {"open", "Realtime", "Edge", "Byte", "Duration", "SampleStream", "SrFile", "VcdFile"}  # as the one argument
+NO_NUMBERS = {"open", "Realtime", "Edge", "Byte", "Duration", "SampleStream", "SrFile", "TerminalServer", "VcdFile"}  # as the one argument
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in NO_NUMBERS])

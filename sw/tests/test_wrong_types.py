@@ -94,6 +94,7 @@ FUNCTIONS = {
     "Realtime": (litepulse.Realtime, {}),
     "SampleStream": (litepulse.SampleStream, {"path": "x", "rate": 1}),
     "SrFile": (litepulse.SrFile, {"path": "x"}),
+    "TerminalServer": (litepulse.TerminalServer, {"port": litepulse.Serial(None), "raw": 0}),
     "VcdFile": (litepulse.VcdFile, {"path": "x"}),
     "ms": (litepulse.ms, {"value": 1}),
     "ns": (litepulse.ns, {"value": 1}),

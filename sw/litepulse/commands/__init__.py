@@ -20,7 +20,7 @@ VERBS = {
     "clock": "send a time code by the PC's clock, or read one: Harp, IRIG-B, barcodes, NMEA, DCF77",
     "lin": "LIN bus: monitor, master, slave, frames with faults",
     "tty": "a terminal (pty) for minicom, pyserial or C programs, where there is no kernel driver",
-    "serve": "be a device that other programs know: Micro-Manager's pulse generator on a Teensy",
+    "serve": "a terminal server: telnet with RFC 2217, plain TCP, and the time of each byte; or be a device that other programs know",
     "attach": "make a board on a serial port a device of the kernel, until detached or unplugged",
     "detach": "give a serial port back that was attached",
     "doctor": "check all there is between a board on a cable and its devices",
