@@ -15,9 +15,10 @@ from sim.house import reader
 FOLDER = ROOT / "docs" / "recipes"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 RECIPES = [name for name in PAGES if name != "index"]
-# Of these other tests run the programs: they need a network device of the driver's (test_python_can), or are tests for pytest
-# (sw/tests/test_pytest_plugin.py, test_labgrid.py), or import what is not in .venv (reader.ELSEWHERE).
-NOT_RUN = {"python-can", "pytest", "labgrid", "labscript", "psychopy", "expyriment", "mne"}
+# Of these other tests run the programs: they need the kernel's trace (test_explain_pc), a network device of the driver's
+# (test_python_can), or are tests for pytest (sw/tests/test_pytest_plugin.py, test_labgrid.py), or import what is not in .venv
+# (reader.ELSEWHERE).
+NOT_RUN = {"explain", "python-can", "pytest", "labgrid", "labscript", "psychopy", "expyriment", "mne"}
 COMMAND = re.compile(r"(?m)^    \$ ((?:.*\\\n)*.*)\n((?:    (?!\$ ).*\n|\n(?=    (?!\$ )))*)")
 PROGRAM = re.compile(r"(?ms)^```python\n(.*?)^```")
 

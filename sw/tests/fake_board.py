@@ -67,7 +67,7 @@ class FakeBoard:
         self.csr_base, self.window_base = csr_base, window_base
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
         self.event_log2, self.receive_log2, self.lin_log2 = event_depth, receive_depth, lin_depth
-        self.port = port
+        self.has_port = port
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
         self.drop_write = lambda address, words: False  # a write that gets lost on the cable
         self.mute_config = False  # the core does not answer configuration writes
@@ -167,7 +167,7 @@ class FakeBoard:
             | bool(self.coming) << 7
             | self.levels << 16
         )
-        geometry |= self.port << 29
+        geometry |= self.has_port << 29
         return {
             0: self.magic,
             1: self.version,
@@ -219,7 +219,7 @@ class FakeBoard:
         elif ok and 32 <= index <= 37:
             self.armed = False
         elif index == CONFIG["port"].index:
-            ok = self.port
+            ok = self.has_port
         elif index == CONFIG["echo"].index:
             ok = word <= 1023 * self.samples
         elif index == CONFIG["driver_enable"].index:
@@ -317,7 +317,7 @@ class FakeBoard:
 
     def launch(self, tick, word, width, source):
         """True if it went out."""
-        if self.port and word >> 10 & 3 == 0 and field(self.config.get(2 * (word >> 8 & 3), 0), "profile0_format", "to_port"):
+        if self.has_port and word >> 10 & 3 == 0 and field(self.config.get(2 * (word >> 8 & 3), 0), "profile0_format", "to_port"):
             self.marks.append((tick, source, word & 0xFF))
             return True
         if tick < self.busy_until:
