@@ -551,6 +551,7 @@ def test_tls_with_certificates_of_clients(certificates):
                 with pytest.raises((ssl.SSLError, ConnectionError)), in_tls(certificates, server, "raw", own) as wrong:
                     wrong.sendall(b"wrong")
                     assert wrong.recv(1)
+            until(lambda: server.clients == 2)  # connected() counts them
             with connected(server, "raw") as plain:
                 plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
                 until(lambda: server.clients == 2)
