@@ -254,7 +254,7 @@ def test_a_client_that_suspends(telnet):
 
 
 def test_settings_in_the_middle_of_traffic():
-    """Bytes leave with the settings that were before them, whoever sends meanwhile."""
+    """A change of settings waits for the bytes that were sent before it, also while another client sends."""
     with (
         served(FakeLine(seconds_per_byte=0.0002)) as (line, server),
         connected(server, "telnet") as client,
