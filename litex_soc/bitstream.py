@@ -78,7 +78,7 @@ def synthesis(fpga, samples):
     return SYNTHESIS.get(fpga) or (LUT_RAM if samples > 2 else "") + "synth_ecp5 -top {0} -json {0}.json"
 
 
-# nextpnr's options: with the placer's own weights a full UP5K is 1 to 2 MHz slower, an ULX3S at 131 MHz 3
+# nextpnr's options: with the placer's own weights a full UP5K is 1 to 2 MHz slower, an ULX3S 3
 WEIGHTS = ["--placer-heap-timingweight", "30", "--placer-heap-critexp", "4"]
 PLACING = {"ice40": ["--opt-timing", *WEIGHTS], "ecp5": WEIGHTS}
 # Of a part that is nine tenths full the usual placer finds no place for carry chains, with five seeds of six.
