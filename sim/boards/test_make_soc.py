@@ -40,6 +40,8 @@ MHZ = {
 WITHOUT_LIN = {("icebreaker", 2), ("alchitry_cu", 1), ("alchitry_cu", 2)}
 # Inputs where there are not four: not each is a pad that the gearing can read, and a UP5K has room for one.
 FEWER_INPUTS = {("ulx3s", 4): 3, ("colorlight_i5", 4): 2, ("orangecrab", 4): 2, ("ecpix5", 4): 3, ("icebreaker", 2): 1}
+# These have eight pins for the marker port.
+WITH_PORT = ("ulx3s", "colorlight_i5", "orangecrab", "ecpix5")
 # A board's other chips: kept from resetting the FPGA.
 NEEDED_BY = {"ulx3s": ("wifi_gpio0",)}
 LATENCIES = {"generic": (1, 1), "ice40_ddr": (2, 2), "ecp5_ddr": (2, 4), "ecp5_serdes": (3, 4)}
@@ -203,6 +205,7 @@ def test_wiring(written, name, fpga, samples, core):
         "WATCHDOG_UNIT": 18,
         "IRQ_UNIT": 5,
         "IRQ_UNIT_STEP": 3,
+        "PORT": int(name in WITH_PORT),
     }
     pads = {} if choice.phy == "generic" else {"PADS": inputs, "DE": 1}
     assert {key: number(value) for key, value in phy_of.items()} == {"INPUTS": inputs, **pads}
@@ -210,7 +213,9 @@ def test_wiring(written, name, fpga, samples, core):
         declared = declared_ports(source.read_text())
         assert set(ports) <= set(declared)
         assert {port for port in declared if port not in ports} <= {
-            port for port, way in declared.items() if way == "output" and port.startswith("irq_")
+            port
+            for port, way in declared.items()
+            if way == "output" and (port.startswith("irq_") or (port == "port_o" and name not in WITH_PORT))
         }
     for here, there in (("tx_o", "tx_i"), ("tx_oe", "tx_oe_i"), ("de_o", "de_i"), ("rx_i", "rx_o"), ("aux_i", "aux_o")):
         assert core_ports[here] == phy_ports[there]
