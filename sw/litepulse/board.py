@@ -210,17 +210,27 @@ class Board:
         Best soon after the tick: each call may read both clocks once more, and the bound grows with the distance from these readings, by
         1 us for each ms. On a simulated board the clock begins with the first call, and goes with the ticks.
         """
+        wall = self._wall_clock(clock)
+        number = tick.tick if isinstance(tick, Moment) else whole(tick, "tick")
+        if not 0 <= number < 1 << 63:
+            raise BadInput(f"tick: {number} is out of range")
+        return ClockTime(*wall.at(number))
+
+    def tick_at(self, ns: Number, clock: str = "realtime") -> ClockTick:
+        """Where on the board a clock of this PC shows `ns`, as time_of(); best for what is close by."""
+        wall = self._wall_clock(clock)
+        return wall.tick_at(to_fraction(ns, "ns"))
+
+    def _wall_clock(self, clock: str) -> WallClock:
+        """With a fresh reading."""
         check_text(clock, "clock")
         events = self.backend.wall_clock  # one and the same for events and for this
         shared = events if events is not None and events.clock == clock else None
         wall = shared or self._wall_clocks.get(clock) or WallClock(clock, self.tick_hz, self.simulated)
         self._wall_clocks[clock] = wall
-        number = tick.tick if isinstance(tick, Moment) else whole(tick, "tick")
-        if not 0 <= number < 1 << 63:
-            raise BadInput(f"tick: {number} is out of range")
         if wall.due():
             wall.look(self.backend.read_clocks())
-        return ClockTime(*wall.at(number))
+        return wall
 
     def channel(self, name: Whole | str) -> int:
         """The number of an input ('0', 0) or of the line ('rx')."""
