@@ -17,8 +17,9 @@ from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.interface import ClockReading
 from litepulse.backends.wallclock import WallClock
 from litepulse.codes import UTC, Fault, NmeaDecoder, barcode, dcf77, harp, irig_b, nmea
-from litepulse.codes.emit import Pace, emit, quality_of
+from litepulse.codes.emit import emit, quality_of
 from litepulse.codes.follow import Followed, follow
+from litepulse.reference import UtcSeconds
 from litepulse.vcd import Vcd
 
 from .code_readers import HZ, dcf_utc, moment, read_barcodes, read_dcf77, read_harp, read_irig_b, read_nmea, read_uart, ticks
@@ -217,7 +218,7 @@ def test_a_clock_that_is_set(monkeypatch):
     assert abs(found[0].error) < 1000 and abs(found[-1].error) < 1000
 
 
-def test_a_leap_second_in_the_pace(monkeypatch):
+def test_a_leap_second_while_it_sends(monkeypatch):
     """The PC's clock shows a second twice: the code goes on evenly."""
     monkeypatch.setattr(WallClock, "due", lambda self: True)
     device, board = connected(step=20_000)
@@ -244,12 +245,12 @@ def test_the_time_quality_of_irig():
     assert [quality_of(ns) for ns in (1, 2, 1000, 1001, 310_000, 10**9, 10**12)] == [1, 2, 4, 5, 7, 10, 15]
 
 
-def test_the_pace_without_readings():
+def test_utc_without_readings():
     _, board = connected()
     with board:
-        pace = Pace(board)
-        tick = pace.look()
-        assert abs(pace.tick_of(int(pace.ns_of(tick) // 10**9) + 1) - tick) <= HZ
+        utc = UtcSeconds(board)
+        tick = utc.look()
+        assert abs(utc.tick_of(int(utc.ns_of(tick) // 10**9) + 1) - tick) <= HZ
 
 
 @pytest.mark.parametrize(
