@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from litepulse.errors import check_system
 
 if TYPE_CHECKING:
-    from litepulse.backends.wallclock import ClockTime
+    from litepulse.backends.wallclock import ClockTick, ClockTime
     from litepulse.board import Adjusted, Board, open
     from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
     from litepulse.distribution import Distribution
@@ -40,6 +40,7 @@ __all__ = [
     "ByteEvent",
     "Capture",
     "CaptureEvent",
+    "ClockTick",
     "ClockTime",
     "Distribution",
     "Duration",
@@ -97,6 +98,7 @@ _MODULES = {
     "ByteEvent": "capture",
     "Capture": "capture",
     "CaptureEvent": "capture",
+    "ClockTick": "backends.wallclock",
     "ClockTime": "backends.wallclock",
     "Distribution": "distribution",
     "Duration": "units",

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from litepulse.backends.interface import Batch
+from litepulse.codes.scale import UTC
 from litepulse.errors import BadInput, LitePulseError, Refused
 from litepulse.interrupt import Flag
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
@@ -20,8 +21,8 @@ from litepulse.named_time import next_of
 from litepulse.plan import TrainPlan, When, named_of
 from litepulse.reference import NANO, PpsSeconds, Seconds
 from litepulse.streams import Lost, edges
-from litepulse.train import Row, Train, change_train
-from litepulse.units import WORD, Period
+from litepulse.train import CHANGES, Row, Train, change_train
+from litepulse.units import WORD, Period, fixed
 
 if TYPE_CHECKING:
     from litepulse.board import Board
@@ -84,6 +85,7 @@ class Disciplined(Train):
         self._named, self._steps = named, steps
         self._first: Fraction | None = None
         self._hz = board.tick_hz
+        self._worst = Fraction(0)
         self._due = 0  # tick of the next look
         self._asked: int | None = None  # first pulse of a change that is not reported yet
 
@@ -200,13 +202,19 @@ class Disciplined(Train):
         second = self.first + at / self.rate
         rate = self.seconds.tick_of(second + 1) - self.seconds.tick_of(second)
         self.steered.append(Steered(second, pulse, error, (rate / self._hz - 1) * 1_000_000, self.seconds.uncertainty, why))
-        if self.record.limit is not None:
-            del self.steered[: -max(1, self.record.limit)]
+        if why == "locked":
+            self._worst = max(self._worst, abs(error))
+        del self.steered[:-CHANGES]
 
     @property
     def worst(self) -> int:
         """By how many ns a pulse was away from its place at most, as seen at the changes, without steps."""
-        most = max((abs(each.error) for each in self.steered if each.why == "locked"), default=Fraction(0))
-        return math.ceil(most * NANO / self._hz)
+        return math.ceil(self._worst * NANO / self._hz)
+
+    @property
+    def began(self) -> str:
+        """`first`, as UTC has it."""
+        second = math.floor(self.first)
+        return f"{UTC.civil(second)}{fixed(self.first - second, 9).rstrip('0').rstrip('.')[1:]} UTC"
 
 

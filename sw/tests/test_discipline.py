@@ -9,9 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 import litepulse
+from litepulse import cli
 from litepulse.backends.interface import ClockReading
 from litepulse.backends.wallclock import WallClock
 from litepulse.codes.scale import UTC
+from litepulse.commands import train as commands
 from litepulse.discipline import period_of_ticks
 
 from .test_clock import HZ, connected
@@ -287,3 +289,45 @@ def test_periods_have_one_denominator():
     for ticks in (Fraction(827586, 1) + Fraction(6, 29), Fraction(400), Fraction(999_999_999, 1000)):
         period = period_of_ticks(ticks)
         assert period.den == 0 and abs(period.ticks - ticks) <= Fraction(1, 1 << 33) and math.floor(period.ticks) == period.whole
+
+
+def test_what_the_command_shows():
+    """The looks of a train, for people and for programs."""
+    device, board = connected(step=20_000)
+    device.pins = pulses_at(crystal(20, wander=0))
+    with board:
+        with board.train(RATE, width="10us", count=RATE * 12, clock="pps:0", limit=1) as train:
+            for _ in train:
+                pass
+        result = commands.train_result(board, train)
+        text = "\n".join(commands.train_text(board, train, result))
+    follows = result["follows"]
+    assert follows["clock"] == "pps:0" and follows["worst_ns"] == train.worst < 100 and follows["first"] == train.began
+    assert len(follows["steered"]) == len(train.steered) >= 10
+    assert follows["steered"][5] == {
+        "second": str(train.steered[5].second),
+        "pulse": train.steered[5].pulse,
+        "error_ticks": round(float(train.steered[5].error), 3),
+        "ppm": 40.0,
+        "uncertainty_ns": train.steered[5].uncertainty,
+        "why": "locked",
+    }
+    assert f"follows   the pulses at input 0, looked at {len(train.steered)} times" in text
+    assert "the board's clock is 40.000 ppm fast against it" in text and f"pulse 0 at {train.began}" in text
+    assert "4294967296" not in text
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--clock", "gps"], "clock: 'gps' is not utc, or pps:0"),
+        (["--clock", "utc", "--keep", "--port", "tcp:localhost:1"], "--keep leaves the train, and without this command it follows no clock"),
+        (["--follow-steps"], "--follow-steps belongs to --clock"),
+        (["--start", "phc:12:00:00"], "start: 'phc' is no clock for this"),
+        (["--start", "utc:noon"], "start: 'utc:noon' is not a time"),
+    ],
+)
+def test_a_command_that_cannot_be(words, message, capsys):
+    sim = [] if "--port" in words else ["--sim"]
+    assert cli.main([*sim, "train", "--rate", "58", *words]) in (1, 2)
+    assert message in capsys.readouterr().err
