@@ -25,6 +25,7 @@ CLOCK = "realtime"
 NANO = 10**9
 _LOOKS = Fraction(1, 8)  # seconds from one reading of the clock to the next
 _BASELINE = 2  # seconds between readings from which the rate of the clocks is known
+_SURE = 10_000  # one part in this many, two readings must say of the rate: crystals differ by no more
 _DRIFT = 1024  # one part in this many: more than two crystals differ
 _EDGES = 3  # of a pulse per second, from which its rate is known: fewer would say too little, more would say what it was
 _STRAY = Fraction(1, 1000)  # of a second: an edge that is farther off begins none
@@ -113,7 +114,8 @@ class UtcSeconds:
         if known[-1][0] - known[0][0] >= _BASELINE * self._board.tick_hz:
             half = len(known) // 2
             old, new = (min(part, key=lambda each: each[2]) for part in (known[:half], known[half:]))
-            rate = Fraction(new[1] - old[1], new[0] - old[0])
+            if (old[2] + new[2]) * _SURE <= new[1] - old[1]:  # else a crystal is nearer to its nominal rate
+                rate = Fraction(new[1] - old[1], new[0] - old[0])
             rate = min(max(rate, nominal * (1 - Fraction(1, _DRIFT))), nominal * (1 + Fraction(1, _DRIFT)))
         return tick, ns, rate
 
