@@ -109,11 +109,11 @@ class Program:
         """Which serial ports it has open."""
         waiting = [self.process.pid]
         while waiting:
-            pid = waiting.pop()
+            process = waiting.pop()
             with contextlib.suppress(OSError, ValueError):
-                waiting += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+                waiting += map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())
             with contextlib.suppress(OSError):
-                for link in Path(f"/proc/{pid}/fd").iterdir():
+                for link in Path(f"/proc/{process}/fd").iterdir():
                     with contextlib.suppress(OSError):
                         if _PORT.fullmatch(path := os.readlink(link)):
                             self.ports[int(link.name)] = path
