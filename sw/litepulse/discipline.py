@@ -87,7 +87,7 @@ class Disciplined(Train):
         self._hz = board.tick_hz
         self._worst = Fraction(0)
         self._due = 0  # tick of the next look
-        self._asked: int | None = None  # first pulse of a change that is not reported yet
+        self._requested: int | None = None  # first pulse of a change that is not reported yet
 
     @property
     def first(self) -> Fraction:
@@ -149,8 +149,8 @@ class Disciplined(Train):
 
     def _changed(self, pulse: int) -> None:
         super()._changed(pulse)
-        if self._asked is not None and pulse >= self._asked:
-            self._asked = None
+        if self._requested is not None and pulse >= self._requested:
+            self._requested = None
 
     def _follow(self, interrupt: Flag) -> Iterator[None]:
         for _ in super()._follow(interrupt):
@@ -165,10 +165,10 @@ class Disciplined(Train):
         now = self.seconds.look()
         ideal = self.record.ideal
         pulse = max(1, ideal.first_behind(now + math.ceil(_LEAD * self._hz)))
-        if self._asked is not None:
-            if now < ideal.position(self._asked) + self._hz:
+        if self._requested is not None:
+            if now < ideal.position(self._requested) + self._hz:
                 return
-            self._asked = None  # it was refused, or its record was lost
+            self._requested = None  # it was refused, or its record was lost
         if ideal.changes and pulse <= ideal.changes[-1][0]:
             return
         if self.plan.count and pulse >= self.plan.count:
@@ -195,7 +195,7 @@ class Disciplined(Train):
                 raise
             self._due = now  # the next look tries again
             return None
-        self._asked = pulse
+        self._requested = pulse
         return self._note(pulse - 1, pulse, error, "stepped" if far else "locked")
 
     def _note(self, at: int, pulse: int | None, error: Fraction, why: str) -> None:
@@ -216,5 +216,3 @@ class Disciplined(Train):
         """`first`, as UTC has it."""
         second = math.floor(self.first)
         return f"{UTC.civil(second)}{fixed(self.first - second, 9).rstrip('0').rstrip('.')[1:]} UTC"
-
-

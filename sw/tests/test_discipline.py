@@ -202,7 +202,7 @@ def test_a_time_of_a_clock(text, tick, monkeypatch):
 
 
 def test_a_time_far_ahead_is_waited_for(monkeypatch):
-    """Until two seconds before: the crystal's 80 ppm do no harm meanwhile."""
+    """Until two seconds before: the crystal's 80 ppm change nothing meanwhile."""
     _, board, truth = board_of_a_pc(monkeypatch, NOON, ppm=80)
     with board:
         tick = board.tick_of("utc:12:01:00")
@@ -321,7 +321,10 @@ def test_what_the_command_shows():
     "words, message",
     [
         (["--clock", "gps"], "clock: 'gps' is not utc, or pps:0"),
-        (["--clock", "utc", "--keep", "--port", "tcp:localhost:1"], "--keep leaves the train, and without this command it follows no clock"),
+        (
+            ["--clock", "utc", "--keep", "--port", "tcp:localhost:1"],
+            "--keep leaves the train, and without this command it follows no clock",
+        ),
         (["--follow-steps"], "--follow-steps belongs to --clock"),
         (["--start", "phc:12:00:00"], "start: 'phc' is no clock for this"),
         (["--start", "utc:noon"], "start: 'utc:noon' is not a time"),

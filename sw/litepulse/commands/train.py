@@ -48,7 +48,7 @@ def add(verbs: Verbs) -> None:
         type=arguments.moment("start"),
         help="when: +10ms from now, a time or tick (123456t) since the reset, or a time of a clock: utc:12:00:00",
     )
-    sub.add_argument("--clock", metavar="CLOCK", help="follow utc, as the PC has it, or pps:0, a pulse per second at input 0, for ever")
+    sub.add_argument("--clock", metavar="CLOCK", help="follow utc, as the PC has it, or pps:0, a pulse per second at input 0")
     sub.add_argument("--follow-steps", action="store_true", help="with --clock: also when that clock jumps")
     sub.add_argument("--keep", action="store_true", help="leave it running and return as soon as it runs, or waits for --start")
     arguments.add_frame(sub)
@@ -297,7 +297,11 @@ def followed_text(train: Disciplined) -> list[tuple[str, str]]:
     rows = [("follows", f"{train.seconds.name}, looked at {counted(len(why), 'time')}, up to {si(Fraction(train.worst, NANO), 's')} away")]
     rows.append(("", f"pulse 0 at {train.began}; that clock is known to ±{si(Fraction(last.uncertainty, NANO), 's')}"))
     rows.append(("", f"the board's clock is {abs(float(last.ppm)):.3f} ppm {'fast' if last.ppm >= 0 else 'slow'} against it"))
-    for name, what in (("away", "did not come in"), ("step", "had jumped, and was not followed"), ("stepped", "had jumped, and was followed")):
+    for name, what in (
+        ("away", "did not come in"),
+        ("step", "had jumped, and was not followed"),
+        ("stepped", "had jumped, and was followed"),
+    ):
         if name in why:
             rows.append(("", f"at {counted(why.count(name), 'look')} it {what}"))
     return rows
