@@ -49,10 +49,16 @@ class Format:
         """Bit times of a frame, start and stop bits included."""
         return 1 + self.data_bits + (self.parity != "none") + self.stop_bits
 
+    @property
+    def letter(self) -> str:
+        """Of the parity, as pyserial names it, too."""
+        return next(letter for letter, parity in _PARITY_LETTERS.items() if parity == self.parity)
+
     def __str__(self) -> str:
-        letter = next(k for k, v in _PARITY_LETTERS.items() if v == self.parity)
         stop = next(k for k, v in _STOPS.items() if v == self.stop)
-        return f"{self.data_bits}{letter}{stop}" + (" inverted" if self.invert else "") + (" to the marker port" if self.to_port else "")
+        return (
+            f"{self.data_bits}{self.letter}{stop}" + (" inverted" if self.invert else "") + (" to the marker port" if self.to_port else "")
+        )
 
 
 @dataclass(frozen=True)

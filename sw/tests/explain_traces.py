@@ -191,7 +191,7 @@ def trace(kernel="6.12", late="", every=1, count=COUNT):
         else:
             scene.probe(t, me, "serial8250_start_tx", " port=0xffffffff83f0a540")
         cpu = 1 if handed_by is worker else 0
-        # Of another port, which is nobody's business here.
+        # A port that the program does not use.
         scene.probe(t + 1, handed_by, "serial8250_tx_chars", " port=0xffffffff83f0a000", "d.h3.", cpu)
         if planted == "uart storm":
             scene.interrupt(t + 2, t + 2 + extra, handed_by, 27, "eth0 rx", cpu)

@@ -254,7 +254,7 @@ def test_a_client_that_suspends(telnet):
 
 
 def test_settings_in_the_middle_of_traffic():
-    """Bytes leave with the settings that were before them, whoever sends meanwhile."""
+    """A change of settings waits for the bytes that were sent before it, also while another client sends."""
     with (
         served(FakeLine(seconds_per_byte=0.0002)) as (line, server),
         connected(server, "telnet") as client,
@@ -551,6 +551,7 @@ def test_tls_with_certificates_of_clients(certificates):
                 with pytest.raises((ssl.SSLError, ConnectionError)), in_tls(certificates, server, "raw", own) as wrong:
                     wrong.sendall(b"wrong")
                     assert wrong.recv(1)
+            until(lambda: server.clients == 2)  # connected() counts them
             with connected(server, "raw") as plain:
                 plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
                 until(lambda: server.clients == 2)

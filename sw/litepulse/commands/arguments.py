@@ -318,6 +318,38 @@ def add_line(sub: argparse.ArgumentParser) -> None:
     group.add_argument("--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin")
 
 
+def add_terminal_line(sub: argparse.ArgumentParser, who: str, fmt: str) -> None:
+    """Of verbs that make the line a terminal. who: sets another bit rate, 'a program'; fmt: what --format is."""
+    group = sub.add_argument_group("line")
+    help = f"bit rate until {who} sets another one (default 9600)"
+    group.add_argument("--baud", default="9600", metavar="RATE", type=rate("baud"), help=help)
+    group.add_argument("--format", default="8N1", metavar="F", type=Format.parse, help=f"{fmt} (default 8N1)")
+
+
+class TerminalLine(TypedDict):
+    """The line of such a verb, as litepulse.Serial takes it."""
+
+    baudrate: Fraction
+    bytesize: int
+    parity: str
+    stopbits: float
+    timeout: float
+    write_timeout: None
+
+
+def terminal_of(args: argparse.Namespace) -> TerminalLine:
+    """The options of add_terminal_line(): reads do not wait, writes do."""
+    fmt = args.format
+    return {
+        "baudrate": args.baud,
+        "bytesize": fmt.data_bits,
+        "parity": fmt.letter,
+        "stopbits": float(fmt.stop_bits),
+        "timeout": 0,
+        "write_timeout": None,
+    }
+
+
 def add_move_tx(sub: argparse.ArgumentParser) -> None:
     """Of verbs that listen: the receiver's polarity is also that of TX at rest."""
     sub.add_argument("--move-tx", action="store_true", help="let TX move to the idle level that is received with; else that is refused")

@@ -6,8 +6,9 @@ from argparse import Namespace
 from litepulse import output
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
-from litepulse.commands.report import clock_note, headline, shared
+from litepulse.commands.report import clock_note, ended, headline, shared
 from litepulse.errors import BadInput
+from litepulse.interrupt import Interrupt
 from litepulse.output import ns
 from litepulse.units import parse_byte, si
 
@@ -34,13 +35,13 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--tty", choices=("on", "off"), help="whether bytes written to the tty of the kernel's driver are marks, from now on")
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace) -> int:
     """litepulse mark"""
     if args.code is None and args.tty is None and args.width is None:
         raise BadInput("nothing to do: give a code, --width or --tty")
     if args.code is None and args.at is not None:
         raise BadInput("at: there is no code to show then")
-    with arguments.board(args) as board:
+    with arguments.board(args) as board, Interrupt() as interrupt:
         board.set_marks(args.width, None if args.tty is None else args.tty == "on")
         result = shared(board, "mark") | {"code": args.code, "tick": None, "wanted": None, "t_ns": None}
         rows: list[tuple[str, str]] = []
@@ -49,12 +50,16 @@ def run(args: Namespace) -> None:
         if args.tty is not None:
             rows.append(("tty", "each byte is a mark" if args.tty == "on" else "bytes go to the line"))
         if args.code is not None:
-            outcome = board.mark(args.code, None if args.at is None else arguments.when(args.at, board))
+            try:
+                outcome = board.mark(args.code, None if args.at is None else arguments.when(args.at, board))
+            except KeyboardInterrupt:  # it was taken back
+                return ended(interrupt, False)
             t_ns = ns(board.timescale, outcome.tick)
             result |= {"tick": outcome.tick, "wanted": outcome.wanted, "t_ns": t_ns}
             rows.insert(0, ("mark", f"0x{args.code:02x} from tick {outcome.tick} on, {si(outcome.time, 's', 9)} since reset"))
         if args.style == "json":
             output.write_json(result)
-            return
+            return 0
         rows.append(("clock", clock_note(board)))
         output.write("\n".join([headline(board), *output.aligned(rows)]))
+    return 0

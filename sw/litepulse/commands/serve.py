@@ -15,7 +15,6 @@ from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import ended, headline
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Interrupt
-from litepulse.line import Format
 from litepulse.serial_port import Serial
 from litepulse.teensy_pulse import TeensyPulse, serve
 from litepulse.terminal_port import Terminal
@@ -26,7 +25,6 @@ EXAMPLES = """  litepulse serve --baud 19200
   litepulse serve :7001 times:7003 --gather 200ms
   litepulse serve :7001=/dev/litepulse0 :7011=/dev/litepulse1
   litepulse --port /dev/ttyUSB1 serve --teensy-pulse --link ~/pulses"""
-LETTER = {"none": "N", "odd": "O", "even": "E", "mark": "M", "space": "S"}
 PORTS = (":7001", "raw:7002", "times:7003")
 OFFERS = {"telnet": "telnet, RFC 2217", "raw": "plain TCP", "times": "JSON lines with times"}
 LOOK_SECONDS = 0.1  # between two looks at Ctrl-C
@@ -50,21 +48,7 @@ def add(verbs: Verbs) -> None:
         help=f"a TCP port, 0 for any: telnet (the default kind), raw or times; of another board: /dev/litepulse1, port:/dev/ttyUSB1 "
         f"(default {' '.join(PORTS)})",
     )
-    line = sub.add_argument_group("line")
-    line.add_argument(
-        "--baud",
-        default="9600",
-        metavar="RATE",
-        type=arguments.rate("baud"),
-        help="bit rate until a client sets another one (default 9600)",
-    )
-    line.add_argument(
-        "--format",
-        default="8N1",
-        metavar="F",
-        type=Format.parse,
-        help="data bits, parity, stop bits until a client sets others (default 8N1)",
-    )
+    arguments.add_terminal_line(sub, "a client", "data bits, parity, stop bits until a client sets others")
     net = sub.add_argument_group("network")
     net.add_argument(
         "--gather",
@@ -117,24 +101,13 @@ def be_server(args: Namespace) -> int:
     lines = lines_of(args.ports or list(PORTS))
     check_protection(args.listen, args.tls, args.clients)
     args.wall_clock = CLOCK
-    fmt = args.format
     with contextlib.ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         servers: list[TerminalServer] = []
         try:
             for line in lines:
                 board = stack.enter_context(open_board(args, line.board))
-                port = stack.enter_context(
-                    Serial(
-                        board,
-                        args.baud,
-                        bytesize=fmt.data_bits,
-                        parity=LETTER[fmt.parity],
-                        stopbits=float(fmt.stop_bits),
-                        timeout=0,
-                        write_timeout=None,
-                    )
-                )
+                port = stack.enter_context(Serial(board, **arguments.terminal_of(args)))
                 server = TerminalServer(
                     port,
                     **line.ports,

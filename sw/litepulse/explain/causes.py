@@ -276,9 +276,9 @@ def explain(
     alignment = align([chain.handed for chain, _ in found], [frame for _, frame in found], tick_hz, waited)
     ideal: Sequence[int | None] = [None] * len(found)
     if every is not None:
-        by_write = sorted(range(len(found)), key=lambda number: found[number][0].write)
-        beat = _beat([found[number][0].due for number in by_write], every * 10**9)
-        ideal = [beat[by_write.index(number)] for number in range(len(found))]
+        by_write = sorted((chain for chain, _ in found), key=lambda chain: chain.write)
+        beat = dict(zip((chain.number for chain in by_write), _beat([chain.due for chain in by_write], every * 10**9)))
+        ideal = [beat[chain.number] for chain, _ in found]
     cutter, edges, blind = _Cutter(timeline, own), list[Explained](), 0
     wire = _Wire(frames, alignment)
     for (chain, frame), late, due in zip(found, alignment.late, ideal):

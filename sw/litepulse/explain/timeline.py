@@ -68,11 +68,10 @@ class Timeline:
         self.blocked: dict[int, list[tuple[int, int]]] = defaultdict(list)  # when tasks waited for a disk or for memory
         self.names: dict[int, str] = {}
         self.prios: dict[int, int] = {}
-        self.interrupts: set[str] = set()
         self._now: dict[int, _Cpu] = {}
         self._began: dict[int, dict[int, int]] = defaultdict(dict)  # runs that go on: {cpu: {pid: since}}
         self._out: dict[int, tuple[int, str]] = {}
-        self.first = self.last = 0
+        self.last = 0
         for event in events:
             self._feed(event)
         for number, cpu in self._now.items():
@@ -97,7 +96,7 @@ class Timeline:
                 return
             cpu = self._now[event.cpu] = _Cpu(event.at, event.pid, event.task)
             self._began[event.cpu][event.pid] = event.at
-        self.first, self.last = self.first or event.at, max(self.last, event.at)
+        self.last = max(self.last, event.at)
         if name == "sched_switch":
             self._switch(event, cpu)
         elif name == "sched_waking":
@@ -112,7 +111,7 @@ class Timeline:
         elif name.endswith("_entry") and "irq" in name and "name" in values:
             kind = "softirq" if name.startswith("soft") else "irq"
             self._change(event.cpu, cpu, event.at)
-            cpu.interrupts.append((kind, f"{values['name']}" if kind == "softirq" else f"{values['irq']} ({values['name']})"))
+            cpu.interrupts.append((kind, values["name"] if kind == "softirq" else f"{values['irq']} ({values['name']})"))
         elif name in ("irq_handler_exit", "softirq_exit"):
             self._change(event.cpu, cpu, event.at)
             if cpu.interrupts:

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from litepulse.child import end
 from litepulse.errors import LitePulseError, Unsupported
 from litepulse.explain.chain import FUNCTIONS
 from litepulse.ports import text
@@ -50,7 +51,6 @@ ARGUMENTS = {
 }
 BUFFER_KB = 4096  # of each processor
 READ_SECONDS = 0.2
-END_SECONDS = 10.0
 MEASURED = 2000  # write() calls that show what an event costs
 # Takes back what was set, when the process at the other end of the standard input is gone: the
 # trace's own files may be open for a moment longer.
@@ -204,14 +204,7 @@ class Tracer:
         if self._undo is None:
             return
         undo, self._undo = self._undo, None
-        assert undo.stdin
-        with contextlib.suppress(OSError):
-            undo.stdin.close()
-        try:
-            undo.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            undo.kill()
-            undo.wait()
+        end(undo)
 
     def lines(self) -> Iterator[str]:
         """What was recorded, a byte for each character."""

@@ -77,9 +77,8 @@ def _advice(share: Share, port: str) -> Iterator[str]:
             yield "taskset -c CPU PROGRAM: a CPU that has no network or disk interrupts, so that its softirqs are few"
         case "busy":
             yield _against(share.name)
-        case "wake" | "blocked":
-            if share.cause == "blocked":
-                yield "lock the program's memory: mlockall(), litepulse.Realtime(lock_memory=True); write files in another thread"
+        case "blocked":
+            yield "lock the program's memory: mlockall(), litepulse.Realtime(lock_memory=True); write files in another thread"
         case "worker" | "handover":
             name = share.name if share.cause == "worker" else "kworker"
             yield f"renice -n -20 -p $(pgrep -f {name.split('/')[0]}); from Linux 7.2 on the nice of the driver's own workqueue in sysfs"
