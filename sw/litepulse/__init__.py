@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from litepulse.backends.wallclock import ClockTick, ClockTime
     from litepulse.board import Adjusted, Board, open
     from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
+    from litepulse.discipline import Disciplined, Steered
     from litepulse.distribution import Distribution
     from litepulse.errors import BadInput, InUse, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Underrun, Unsupported
     from litepulse.latency import Latency
@@ -42,6 +43,7 @@ __all__ = [
     "CaptureEvent",
     "ClockTick",
     "ClockTime",
+    "Disciplined",
     "Distribution",
     "Duration",
     "Edge",
@@ -69,6 +71,7 @@ __all__ = [
     "Sequence",
     "Serial",
     "SrFile",
+    "Steered",
     "Step",
     "TerminalServer",
     "Timescale",
@@ -100,6 +103,7 @@ _MODULES = {
     "CaptureEvent": "capture",
     "ClockTick": "backends.wallclock",
     "ClockTime": "backends.wallclock",
+    "Disciplined": "discipline",
     "Distribution": "distribution",
     "Duration": "units",
     "Edge": "respond",
@@ -127,6 +131,7 @@ _MODULES = {
     "Sequence": "sequence",
     "Serial": "serial_port",
     "SrFile": "session",
+    "Steered": "discipline",
     "Step": "sequence_plan",
     "TerminalServer": "terminal_server",
     "Timescale": "units",

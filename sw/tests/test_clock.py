@@ -7,6 +7,7 @@ import io
 import json
 import random
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -133,6 +134,24 @@ def test_nmea_on_the_line():
     assert times == [f"{civil.hour:02}{civil.minute:02}{civil.second:02}.00" for civil in civils]
     size = len(line) // len(found)
     assert [start for start, _, _ in line][::size] == [each.tick + HZ // 10 for each in found]
+
+
+def test_a_second_that_began_before_the_reset():
+    """NMEA's first byte is 100 ms behind its second, of which the board has seen 90 ms."""
+    device, board = connected()
+    read_clocks = board.backend.read_clocks
+
+    def ten_ms_on():
+        reading = read_clocks()
+        return replace(reading, realtime=UTC.posix(NOW) * 10**9 + 10_000_000 + reading.tick * 10**9 // HZ)
+
+    board.backend.read_clocks = ten_ms_on
+    with board, emit(board, "nmea", baud=19200, duration="2s") as job:
+        found = list(job)
+    assert [(each.second, each.refused) for each in found] == [(NOW + n, 0) for n in range(3)]
+    assert device.line_log[0][0] == HZ // 10 - HZ // 100
+    check_seconds(found)
+    assert abs(found[0].tick + HZ // 100) <= 1
 
 
 def test_dcf77_on_the_line():

@@ -63,7 +63,7 @@ COUNTS = {
     "train": {"byte": 0x55, "break_bits": 13, "count": 3, "limit": 9},
 }
 RATES = {method: {"baud": 9600} for method in ("capture", "launch", "launches", "latency", "respond", "send", "sequence")}
-RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}, "tick_at": {"ns": 10**15}}
+RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}, "tick_at": {"ns": 100}}
 DURATIONS = {
     "adjust": ["period", "step", "width"],
     "capture": ["duration"],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE
+from litepulse.backends.wallclock import DRIFT
 from litepulse.board import Board
 from litepulse.codes import barcode, dcf77, harp, irig_b, nmea
 from litepulse.codes.frames import Change, pulses
@@ -174,14 +175,15 @@ class Emit(Job[Emitted]):
     def _result(self, second: _Second, refused: int | None = None) -> Emitted:
         """What became of a second: its tick in the PC's clock, read again now that it is over."""
         shown = self._board.time_of(max(second.tick, 0), CLOCK)
+        before = math.ceil(max(-second.tick, 0) * NANO / self._board.tick_hz)  # a second that began ahead of the board's reset
         wanted = UTC.posix(second.number) * NANO
         return Emitted(
             second.number,
             str(self.plan.scale.civil(second.number)),
             second.tick,
-            shown.ns,
-            shown.ns - wanted,
-            shown.uncertainty,
+            shown.ns - before,
+            shown.ns - before - wanted,
+            shown.uncertainty + before // DRIFT,
             second.launched,
             len(second.reasons) if refused is None else refused,
             second.reasons[0] if second.reasons else None,
