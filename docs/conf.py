@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The documentation site, as Sphinx builds it (`make docs`). docs/develop/docs-site.md says how it works and why it is so."""
 
+import builtins
 import re
 import sys
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 
 DOCS = Path(__file__).resolve().parent
@@ -111,6 +113,17 @@ class Pictures(SphinxTransform):
                 )
 
 
+class Builtins(SphinxTransform):
+    """A type of Python's own is no link: Sphinx would look for an attribute of that name, and two classes have one called `bytes`."""
+
+    default_priority = 100
+
+    def apply(self, **kwargs):
+        for link in list(self.document.findall(pending_xref)):
+            if link["refdomain"] == "py" and link["reftarget"] in vars(builtins):
+                link.replace_self(nodes.Text(link["reftarget"]))
+
+
 ITEM = re.compile(r"(\w+)(?=(?: \([^)]*\))?(?:, \w+)*: )")
 
 
@@ -141,4 +154,5 @@ def setup(app):
     app.connect("source-read", read_source)
     app.connect("autodoc-process-docstring", read_docstring)
     app.add_transform(Pictures)
+    app.add_transform(Builtins)
     return {"parallel_read_safe": True}

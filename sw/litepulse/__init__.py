@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from litepulse.errors import check_system
 
 if TYPE_CHECKING:
-    from litepulse.backends.wallclock import ClockTime
+    from litepulse.backends.wallclock import ClockTick, ClockTime
     from litepulse.board import Adjusted, Board, open
     from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
+    from litepulse.discipline import Disciplined, Steered
     from litepulse.distribution import Distribution
     from litepulse.errors import BadInput, InUse, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Underrun, Unsupported
     from litepulse.latency import Latency
@@ -40,7 +41,9 @@ __all__ = [
     "ByteEvent",
     "Capture",
     "CaptureEvent",
+    "ClockTick",
     "ClockTime",
+    "Disciplined",
     "Distribution",
     "Duration",
     "Edge",
@@ -68,6 +71,7 @@ __all__ = [
     "Sequence",
     "Serial",
     "SrFile",
+    "Steered",
     "Step",
     "TerminalServer",
     "Timescale",
@@ -97,7 +101,9 @@ _MODULES = {
     "ByteEvent": "capture",
     "Capture": "capture",
     "CaptureEvent": "capture",
+    "ClockTick": "backends.wallclock",
     "ClockTime": "backends.wallclock",
+    "Disciplined": "discipline",
     "Distribution": "distribution",
     "Duration": "units",
     "Edge": "respond",
@@ -125,6 +131,7 @@ _MODULES = {
     "Sequence": "sequence",
     "Serial": "serial_port",
     "SrFile": "session",
+    "Steered": "discipline",
     "Step": "sequence_plan",
     "TerminalServer": "terminal_server",
     "Timescale": "units",

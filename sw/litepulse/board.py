@@ -15,10 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from litepulse import backends
+from litepulse import backends, reference
 from litepulse.backends.interface import LAUNCH_PROFILE, NO_PORT, Backend, ClockReading, Identity, Status, Stopped, TrainChange
-from litepulse.backends.wallclock import ClockTime, WallClock
+from litepulse.backends.wallclock import ClockTick, ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
+from litepulse.discipline import Disciplined
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
 from litepulse.job import Job
 from litepulse.latency import Latency, LatencyPlan, check_intervals, check_timeout
@@ -39,6 +40,7 @@ from litepulse.plan import (
     launch_from,
     launch_of,
     line_format,
+    named_of,
     period_of,
     place_of,
     profile_of,
@@ -49,7 +51,7 @@ from litepulse.sequence import Sequence
 from litepulse.sequence_plan import KEPT, Meaning, SequenceEntry, SequencePlan, masks, sized
 from litepulse.sequence_plan import check as check_sequence
 from litepulse.train import Train, change_train, check_width
-from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, whole, within
+from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, to_fraction, whole, within
 
 FILTER_MAX = 63  # samples
 MARK_BAUD = 1200  # of the profile of marks: any
@@ -210,17 +212,27 @@ class Board:
         Best soon after the tick: each call may read both clocks once more, and the bound grows with the distance from these readings, by
         1 us for each ms. On a simulated board the clock begins with the first call, and goes with the ticks.
         """
+        wall = self._wall_clock(clock)
+        number = tick.tick if isinstance(tick, Moment) else whole(tick, "tick")
+        if not 0 <= number < 1 << 63:
+            raise BadInput(f"tick: {number} is out of range")
+        return ClockTime(*wall.at(number))
+
+    def tick_at(self, ns: Number, clock: str = "realtime") -> ClockTick:
+        """Where on the board a clock of this PC shows `ns`, as time_of(); best for what is close by."""
+        wall = self._wall_clock(clock)
+        return wall.tick_at(to_fraction(ns, "ns"))
+
+    def _wall_clock(self, clock: str) -> WallClock:
+        """With a fresh reading."""
         check_text(clock, "clock")
         events = self.backend.wall_clock  # one and the same for events and for this
         shared = events if events is not None and events.clock == clock else None
         wall = shared or self._wall_clocks.get(clock) or WallClock(clock, self.tick_hz, self.simulated)
         self._wall_clocks[clock] = wall
-        number = tick.tick if isinstance(tick, Moment) else whole(tick, "tick")
-        if not 0 <= number < 1 << 63:
-            raise BadInput(f"tick: {number} is out of range")
         if wall.due():
             wall.look(self.backend.read_clocks())
-        return ClockTime(*wall.at(number))
+        return wall
 
     def channel(self, name: Whole | str) -> int:
         """The number of an input ('0', 0) or of the line ('rx')."""
@@ -235,7 +247,13 @@ class Board:
     # Numbers: from what a caller gives to what the board does
 
     def tick_of(self, when: When, what: str = "at") -> int:
-        """The tick that is meant; BadInput unless it is still to come, within FARTHEST_DAYS."""
+        """The tick that is meant; BadInput unless it is still to come, within FARTHEST_DAYS.
+
+        A time of a clock that is far ahead is waited for until two seconds before (docs/python.md#times-of-a-clock).
+        """
+        named = named_of(when, what)
+        if named is not None:
+            when = round(reference.tick_of(self, named, what).tick)
         now = self.backend.now()
         relative, tick = self._tick(when, what)
         if relative:
@@ -271,6 +289,8 @@ class Board:
         loopback: bool = False,
         limit: Whole | None = None,
         listener: TrainListener | None = None,
+        clock: str | None = None,
+        follow_steps: bool = False,
     ) -> Train:
         """Starts a pulse train: pulse n leaves at start + n · period, rounded down to a tick, forever.
 
@@ -279,7 +299,12 @@ class Board:
         as soon as possible unless given;
         loopback: the receiver listens inside the core; limit: of pulses whose ticks are kept in `record`, None: all; listener: hears of
         each pulse when it is known
+        clock: 'utc', or 'pps:0' for a pulse per second at input 0: the train follows it as long as the job runs, a Disciplined: `rate`
+        pulses in each of its seconds, pulse 0 at a whole one, or at `start` as 'utc:12:00:00' has it; follow_steps: also when it jumps
         """
+        seconds = None if clock is None else reference.seconds_of(self, check_text(clock, "clock"))
+        if clock is None and follow_steps:
+            raise BadInput("follow_steps: without a clock there are none")
         plan = train_plan(
             self.timescale,
             rate=rate,
@@ -293,12 +318,16 @@ class Board:
             invert=invert,
             loopback=loopback,
         )
-        if start is not None:
-            plan = dataclasses.replace(plan, start=self.tick_of(start, "start"))
         if limit is not None:
             limit = within(limit, "limit", 0, _MANY)
         if listener is not None and not isinstance(cast(object, listener), TrainListener):
             raise BadInput(f"listener: {shown(listener)} has not the methods of a TrainListener")
+        if seconds is not None:
+            self.timescale.period(plan.period.ticks, CHANGE_MIN_PERIOD, "period" if rate is None else "rate")
+            per_second = self.tick_hz / period_of(self.timescale, rate, period)[0]
+            return self.begin(Disciplined(self, plan, seconds, per_second, start, bool(follow_steps), limit, listener))
+        if start is not None:
+            plan = dataclasses.replace(plan, start=self.tick_of(start, "start"))
         return self.begin(Train(self.backend, plan, limit, listener))
 
     def adjust(

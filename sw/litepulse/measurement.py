@@ -54,6 +54,12 @@ class IdealTrain:
         """The tick of pulse n."""
         return math.floor(self.exact(n))
 
+    def first_behind(self, tick: int) -> int:
+        """The first pulse at this tick or later, as things stand."""
+        assert self.start is not None, "anchor() comes first"
+        first, at, period = self.changes[-1] if self.changes else (0, Fraction(self.start), self.period)
+        return first + max(0, math.ceil((tick - at) / period.ticks))
+
     def adjust(self, n: int, period: Period, step: int = 0) -> None:
         """Pulse n is the first at its new place. The fraction is kept when the denominator stays, else dropped once."""
         if n < 1 or (self.changes and n <= self.changes[-1][0]):

@@ -15,17 +15,26 @@ from litepulse.errors import BadInput, check_text, shown
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.limits import BREAK_MAX
 from litepulse.line import Format, Launch, Profile
+from litepulse.named_time import NamedTime, named_time
 from litepulse.units import WORD, Duration, Moment, Number, Period, Timescale, Whole, is_timedelta, to_duration, to_rate, whole, within
 
 Time = Duration | timedelta | Number | str  # a number is seconds, a timedelta may be NumPy's; text as the command takes it: "500ns", "24t"
 What = Launch | Whole | Duration | timedelta | str  # a byte, the width of a pulse, or a Launch, which may be a break
-When = Moment | Whole | Duration | timedelta | str  # a whole number is a tick; a Duration, or text with a + in front, is from now
+# A whole number is a tick; a Duration, or text with a + in front, is from now; text may name a clock: 'utc:12:00:00'.
+When = Moment | NamedTime | Whole | Duration | timedelta | str
 DEFAULT_BYTE = 0xFF
 FARTHEST_DAYS = 366  # ahead of the board's time: what is farther away is a mistake
 
 
+def named_of(when: When, what: str) -> NamedTime | None:
+    """The time in a clock, if one is named."""
+    return when if isinstance(when, NamedTime) else named_time(when, what) if isinstance(when, str) else None
+
+
 def place_of(timescale: Timescale, when: When, what: str) -> tuple[bool, Fraction]:
     """(whether it is meant from now, or from a beginning; ticks, exact)."""
+    if named_of(when, what) is not None:
+        raise BadInput(f"{what}: a time of a clock is for a beginning alone, this counts from there")
     if isinstance(when, Moment):
         return False, Fraction(when.tick)
     if isinstance(when, str | Duration) or is_timedelta(when):

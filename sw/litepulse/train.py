@@ -158,10 +158,15 @@ class Train(Job[Pulse]):
         frames = plan.launch.kind == "frame"
         backend.line.set_receiver(plan.profile, frames, plan.loopback)
         backend.line.set_profile(LAUNCH_PROFILE, plan.profile)
-        line = 0 if frames else 1 << backend.identity.inputs
-        rise, fall = (line, 0) if plan.profile.format.invert else (0, line)
-        backend.recorder.record(Wanted(("train",), ("train",), train=True, rise=rise, fall=fall, received=frames))
+        backend.recorder.record(self._wanted())
         backend.pledge(keep=False)
+
+    def _wanted(self) -> Wanted:
+        """What is recorded."""
+        frames = self.plan.launch.kind == "frame"
+        line = 0 if frames else 1 << self._backend.identity.inputs
+        rise, fall = (line, 0) if self.plan.profile.format.invert else (0, line)
+        return Wanted(("train",), ("train",), train=True, rise=rise, fall=fall, received=frames)
 
     def _start(self) -> None:
         """Starts the train and waits until the core says that it did, or an interrupt came."""

@@ -63,7 +63,7 @@ COUNTS = {
     "train": {"byte": 0x55, "break_bits": 13, "count": 3, "limit": 9},
 }
 RATES = {method: {"baud": 9600} for method in ("capture", "launch", "launches", "latency", "respond", "send", "sequence")}
-RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}}
+RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}, "tick_at": {"ns": 100}}
 DURATIONS = {
     "adjust": ["period", "step", "width"],
     "capture": ["duration"],
@@ -105,6 +105,7 @@ OTHER = {
     "own",
     "on",
     "listener",
+    "follow_steps",
     "from_end",
     "tty",
     "what",
@@ -168,7 +169,7 @@ def outcome(board, method, arguments):
         return board.backend.line._registers.config_word("port")
     if isinstance(result, litepulse.Outcome):
         return result.byte, result.tick == result.wanted
-    assert isinstance(result, int | litepulse.ClockTime)
+    assert isinstance(result, int | litepulse.ClockTime | litepulse.ClockTick)
     return result
 
 

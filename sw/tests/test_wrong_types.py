@@ -23,6 +23,7 @@ METHODS = {
     "sequence": {"entries": [{"after": "1ms", "byte": 1}], "baud": "1M"},
     "send": {"data": b"x", "baud": "1M"},
     "set_marks": {"width": "1us"},
+    "tick_at": {"ns": 1, "clock": "tai"},
     "tick_of": {"when": "+1ms"},
     "time_of": {"tick": 1, "clock": "tai"},
     "train": {"rate": 58},
@@ -33,7 +34,7 @@ WITHOUT = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "pe
 WITH = {("respond", "every"): {"pulses": 2}}  # what an argument of a method needs
 WRONG = [object(), [58], {}, "text", b"text", 0.001, -1.5, 3 + 4j, float("nan"), float("inf"), 10**5000, -(10**5000), None, litepulse, "²"]
 # Any object is true or false, and may be a label.
-ANY = {"bytes", "exclusive", "from_end", "invert", "keep", "loopback", "move_tx", "once", "own", "tty", "what"}
+ANY = {"bytes", "exclusive", "follow_steps", "from_end", "invert", "keep", "loopback", "move_tx", "once", "own", "tty", "what"}
 
 
 def parameters():

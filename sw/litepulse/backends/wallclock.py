@@ -15,6 +15,7 @@ HOST_CLOCKS = tuple(clock for clock in CLOCKS if clock != "phc")
 # one part in this many: more than two crystals and adjtimex() change the rate between the clocks
 DRIFT = 1024
 KEPT = 16  # readings
+_NEARER = 4  # looks for the tick of a moment: each is 1000 times nearer
 FRESH = 50_000_000  # ns: a reading that is older is followed by another one
 Record = TypeVar("Record", Event, RxByte)
 
@@ -24,6 +25,14 @@ class ClockTime:
     """A moment in a clock: ns, and by how many of them it may be wrong at most."""
 
     ns: int
+    uncertainty: int
+
+
+@dataclass(frozen=True)
+class ClockTick:
+    """Where a moment of a clock is on the board, in ticks, and by how many ns that may be wrong at most."""
+
+    tick: Fraction
     uncertainty: int
 
 
@@ -60,7 +69,8 @@ class WallClock:
 
     def __init__(self, clock: str, tick_hz: Fraction, exact: bool) -> None:
         self.clock, self.exact = host_clock(clock), exact
-        self._numerator, self._denominator = (10**9 / tick_hz).as_integer_ratio()  # of ns in a tick
+        self._ns_in_tick = 10**9 / tick_hz
+        self._numerator, self._denominator = self._ns_in_tick.as_integer_ratio()
         self._known: deque[_Known] = deque(maxlen=KEPT)
         self._fresh: int | None = None  # raw ns of the newest reading
         self._step: tuple[int, int] | None = None  # the clock was set: by, before this tick
@@ -105,6 +115,15 @@ class WallClock:
         if self._step is not None and tick < self._step[0]:
             unsure += self._step[1]
         return self._nominal(tick) + (low + high) // 2, unsure
+
+    def tick_at(self, ns: int | Fraction) -> ClockTick:
+        """Where the clock shows `ns`, after the first look()."""
+        tick, unsure = Fraction(self._known[-1].tick), 0
+        for _ in range(_NEARER):
+            near = max(round(tick), 0)
+            shown, unsure = self.at(near)
+            tick = near + (ns - shown) / self._ns_in_tick
+        return ClockTick(tick, unsure)
 
     def stamped(self, batch: Batch) -> Batch:
         """The same records, with their times."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE
+from litepulse.backends.wallclock import DRIFT
 from litepulse.board import Board
 from litepulse.codes import barcode, dcf77, harp, irig_b, nmea
 from litepulse.codes.frames import Change, pulses
@@ -18,16 +19,12 @@ from litepulse.job import Job
 from litepulse.launch import Entry, SendRun
 from litepulse.line import Format, Launch, Profile
 from litepulse.plan import Time, When, frame, profile_of
+from litepulse.reference import CLOCK, NANO, UtcSeconds
 from litepulse.streams import Event
 from litepulse.units import Number, Whole, to_duration, to_fraction, within
 
 CODES = ("harp", "irig-b", "barcode", "nmea", "dcf77")
-CLOCK = "realtime"
-NANO = 10**9
 _AHEAD = Fraction(3, 4)  # seconds before its first launch, a second is handed over: the queue holds 64 launches
-_LOOKS = Fraction(1, 8)  # seconds from one reading of the clock to the next
-_BASELINE = 2  # seconds between readings from which the rate of the clocks is known
-_DRIFT = 1024  # one part in this many: more than two crystals differ
 
 
 @dataclass(frozen=True)
@@ -76,65 +73,6 @@ class _Second:
     reasons: list[str] = field(default_factory=list)
 
 
-class Pace:
-    """The PC's clock against the board's ticks, from readings of both: for seconds that are still to come."""
-
-    def __init__(self, board: Board) -> None:
-        self._board = board
-        self._known: deque[tuple[int, int, int]] = deque(maxlen=64)  # (tick, ns of UTC without gaps, uncertainty)
-        self.steps = 0  # how often the clock was set meanwhile
-
-    def look(self) -> int:
-        """Reads both, if the last time is long enough ago; returns the board's tick."""
-        now = self._board.now().tick
-        if not self._known or now - self._known[-1][0] >= _LOOKS * self._board.tick_hz:
-            shown = self._board.time_of(now, CLOCK)
-            posix = shown.ns // NANO
-            steps = [start for start, _ in UTC.steps if abs(start - posix) <= 2]
-            if not steps or not self._known:  # around a leap second the clock shows one twice
-                ns = shown.ns + UTC.offset(UTC.of_posix(posix)) * NANO
-                if self._known:
-                    ahead = abs(ns - self.ns_of(now))
-                    allowed = shown.uncertainty + self._known[-1][2] + self._nominal(now - self._known[-1][0]) / _DRIFT
-                    if ahead > 2 * allowed + NANO // 1000:  # the clock was set
-                        self._known.clear()
-                        self.steps += 1
-                self._known.append((now, ns, shown.uncertainty))
-        return now
-
-    def _nominal(self, ticks: int) -> Fraction:
-        return ticks * NANO / self._board.tick_hz
-
-    @property
-    def uncertainty(self) -> int:
-        """ns, of the newest reading."""
-        return self._known[-1][2]
-
-    def _line(self) -> tuple[int, int, Fraction]:
-        """(tick, ns there, ns in a tick)."""
-        if self._board.simulated:  # its clock goes with the ticks
-            return *self._known[0][:2], self._nominal(1)
-        known = list(self._known)
-        tick, ns, _ = min(known[-8:], key=lambda each: each[2])
-        rate = nominal = self._nominal(1)
-        if known[-1][0] - known[0][0] >= _BASELINE * self._board.tick_hz:
-            half = len(known) // 2
-            old, new = (min(part, key=lambda each: each[2]) for part in (known[:half], known[half:]))
-            rate = Fraction(new[1] - old[1], new[0] - old[0])
-            rate = min(max(rate, nominal * (1 - Fraction(1, _DRIFT))), nominal * (1 + Fraction(1, _DRIFT)))
-        return tick, ns, rate
-
-    def ns_of(self, tick: int) -> Fraction:
-        """ns of UTC without gaps, as scale.py counts seconds, at a tick."""
-        known, ns, rate = self._line()
-        return ns + (tick - known) * rate
-
-    def tick_of(self, second: int) -> Fraction:
-        """Where a second begins."""
-        known, ns, rate = self._line()
-        return known + (second * NANO - ns) / rate
-
-
 class Emit(Job[Emitted]):
     """A time code that is being sent. Iterating over it gives each second when it has left."""
 
@@ -145,7 +83,7 @@ class Emit(Job[Emitted]):
         self._first_tick, self._duration = start, duration
         self.run = SendRun(board.backend, plan.profile, (), plan.loopback)
         self.run.keep = False
-        self.pace = Pace(board)
+        self.clock = UtcSeconds(board)
         self._seconds: deque[_Second] = deque()
         self._skipped: list[Emitted] = []
         self._fed = 0
@@ -155,7 +93,7 @@ class Emit(Job[Emitted]):
 
     def _start(self) -> None:
         for _ in range(2):
-            self.pace.look()
+            self.clock.look()
         if self._first_tick is None:
             self._first_tick = self.run.soon(self._backend.identity.launch_depth)
         self.run.source = self._launches(self._first_tick)
@@ -165,15 +103,15 @@ class Emit(Job[Emitted]):
         """What the queue gets, second by second, and None while the next one is not due yet."""
         plan, hz = self.plan, self._board.tick_hz
         end = None if self._duration is None else first_tick + self._duration
-        second = math.floor(self.pace.ns_of(first_tick) / NANO)
-        free, steps = first_tick, self.pace.steps
+        second = math.floor(self.clock.ns_of(first_tick) / NANO)
+        free, steps = first_tick, self.clock.steps
         while True:
-            now = self.pace.look()
-            if steps != self.pace.steps:  # the clock was set: go on with the second that comes next
-                steps, second = self.pace.steps, math.floor(self.pace.ns_of(max(free, now)) / NANO) + 1
-            items = plan.frames(second, quality_of(self.pace.uncertainty))
-            begin = self.pace.tick_of(second)
-            step = self.pace.tick_of(second + 1) - begin
+            now = self.clock.look()
+            if steps != self.clock.steps:  # the clock was set: go on with the second that comes next
+                steps, second = self.clock.steps, math.floor(self.clock.ns_of(max(free, now)) / NANO) + 1
+            items = plan.frames(second, quality_of(self.clock.uncertainty))
+            begin = self.clock.tick_of(second)
+            step = self.clock.tick_of(second + 1) - begin
             if end is not None and begin >= end:
                 return
             if not items:
@@ -237,14 +175,15 @@ class Emit(Job[Emitted]):
     def _result(self, second: _Second, refused: int | None = None) -> Emitted:
         """What became of a second: its tick in the PC's clock, read again now that it is over."""
         shown = self._board.time_of(max(second.tick, 0), CLOCK)
+        before = math.ceil(max(-second.tick, 0) * NANO / self._board.tick_hz)  # a second that began ahead of the board's reset
         wanted = UTC.posix(second.number) * NANO
         return Emitted(
             second.number,
             str(self.plan.scale.civil(second.number)),
             second.tick,
-            shown.ns,
-            shown.ns - wanted,
-            shown.uncertainty,
+            shown.ns - before,
+            shown.ns - before - wanted,
+            shown.uncertainty + before // DRIFT,
             second.launched,
             len(second.reasons) if refused is None else refused,
             second.reasons[0] if second.reasons else None,

@@ -16,6 +16,7 @@ from litepulse import output, recording
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.limits import BREAK_MAX, DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP
 from litepulse.line import Format
+from litepulse.named_time import NamedTime, named_time
 from litepulse.units import Duration, Timescale, parse_byte, parse_count, parse_duration, parse_rate
 
 HIGHEST_BAUD = 12_000_000
@@ -164,6 +165,11 @@ def duration(what: str, signed: bool = False, positive: bool = False) -> Callabl
         return value
 
     return convert
+
+
+def moment(what: str) -> Callable[[str], Duration | NamedTime]:
+    """When something begins: a time or a tick of the board, or a time of a clock: utc:12:00:00."""
+    return lambda text: named_time(text, what) or parse_duration(text, what)
 
 
 def count(what: str = "count", low: int = 0, high: int = (1 << 32) - 1) -> Callable[[str], int]:
@@ -429,8 +435,10 @@ def open_board(args: argparse.Namespace, vcd: str | None, own: bool, step: int) 
     )
 
 
-def when(moment: Duration, board: "litepulse.Board") -> Duration | int:
-    """A time as the library takes it: '+10ms' is from now, else it is the board's tick."""
+def when(moment: Duration | NamedTime, board: "litepulse.Board") -> Duration | NamedTime | int:
+    """A time as the library takes it: '+10ms' is from now, else it is the board's tick, or a time of a clock."""
+    if isinstance(moment, NamedTime):
+        return moment
     return moment if moment.relative else math.floor(board.timescale.ticks(moment))
 
 

@@ -77,7 +77,9 @@ def add(verbs: Verbs) -> None:
         type=arguments.count("filter", 0, FILTER_MAX),
         help="ignore levels shorter than N samples, up to 63",
     )
-    what.add_argument("--start", metavar="T", type=timed("start"), help="first stimulus: +10ms from now, or a tick (default: soon)")
+    what.add_argument(
+        "--start", metavar="T", type=arguments.moment("start"), help="first stimulus: +10ms from now, or a tick (default: soon)"
+    )
     arguments.add_frame(sub)
     end = sub.add_argument_group("end")
     end.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after N stimuli")

@@ -24,7 +24,7 @@ def add(verbs: Verbs) -> None:
         "code", nargs="?", metavar="CODE", type=lambda text: parse_byte(text, "code"), help="what the pins show: 0 to 255, or 0x2a"
     )
     sub.add_argument(
-        "--at", metavar="T", type=arguments.duration("at"), help="+20ms from now, or a time or tick since the board's reset (default: soon)"
+        "--at", metavar="T", type=arguments.moment("at"), help="+20ms from now, or a time or tick since the board's reset (default: soon)"
     )
     sub.add_argument(
         "--width",

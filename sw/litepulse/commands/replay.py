@@ -25,7 +25,7 @@ def add(verbs: Verbs) -> None:
         "--idle", choices=("0", "1"), help="the level between the pulses, at which tx rests (default: that before the first edge)"
     )
     sub.add_argument(
-        "--at", metavar="T", type=arguments.duration("at"), help="first pulse: +10ms from now, or a time or tick since the board's reset"
+        "--at", metavar="T", type=arguments.moment("at"), help="first pulse: +10ms from now, or a time or tick since the board's reset"
     )
     arguments.add_line(sub)
 

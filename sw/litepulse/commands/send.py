@@ -47,7 +47,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument(
         "--at",
         metavar="T",
-        type=arguments.duration("at"),
+        type=arguments.moment("at"),
         help="first byte: +10ms from now, or a time or tick since the board's reset (default: soon); of a table: where its + times begin",
     )
     sub.add_argument(

@@ -45,9 +45,7 @@ def add(verbs: Verbs) -> None:
         type=arguments.count("repeat"),
         help="N runs, each behind the last entry of the one before, or with --on for each edge; 0: until Ctrl-C (default 1)",
     )
-    sub.add_argument(
-        "--at", metavar="T", type=arguments.duration("at"), help="beginning: +10ms from now, or a time or tick (default: soon)"
-    )
+    sub.add_argument("--at", metavar="T", type=arguments.moment("at"), help="beginning: +10ms from now, or a time or tick (default: soon)")
     sub.add_argument(
         "--profile",
         metavar="N:BAUD[:FORMAT]",

@@ -11,14 +11,16 @@ from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Frame, Line, Verbs
 from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
+from litepulse.discipline import Disciplined
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.layout import regs
 from litepulse.output import ms, ns
 from litepulse.plan import TrainPlan, train_plan
+from litepulse.reference import NANO
 from litepulse.spool import Spool
 from litepulse.train import Row
-from litepulse.units import Duration, Timescale, approx, exact, in_ticks, si
+from litepulse.units import Duration, Timescale, approx, counted, exact, in_ticks, si
 
 KEPT = 2_000  # pulses that are drawn in the end
 SHOWN_CHANGES = 10
@@ -41,8 +43,13 @@ def add(verbs: Verbs) -> None:
     )
     sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="pulses, 0 = until Ctrl-C (default)")
     sub.add_argument(
-        "--start", metavar="T", type=arguments.duration("start"), help="when: +10ms from now, or a time or tick (123456t) since the reset"
+        "--start",
+        metavar="T",
+        type=arguments.moment("start"),
+        help="when: +10ms from now, a time or tick (123456t) since the reset, or a time of a clock: utc:12:00:00",
     )
+    sub.add_argument("--clock", metavar="CLOCK", help="follow utc, as the PC has it, or pps:0, a pulse per second at input 0")
+    sub.add_argument("--follow-steps", action="store_true", help="with --clock: also when that clock jumps")
     sub.add_argument("--keep", action="store_true", help="leave it running and return as soon as it runs, or waits for --start")
     arguments.add_frame(sub)
     arguments.add_line(sub)
@@ -102,13 +109,18 @@ def run(args: Namespace) -> int:
     """litepulse train"""
     if args.keep and args.sim:
         raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
+    if args.keep and args.clock:
+        raise BadInput("--keep leaves the train, and without this command it follows no clock: choose one")
+    if args.follow_steps and not args.clock:
+        raise BadInput("--follow-steps belongs to --clock")
     if args.keep and args.style in ("csv", "vnl"):
         raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
     with arguments.board(args, step=step(args)) as board, Interrupt() as interrupt:
         start = None if args.start is None else arguments.when(args.start, board)
         lists = Lists() if args.style == "json" else None
         limit = None if args.keep else 1 if args.style else KEPT
-        train = board.train(**options_of(args), start=start, limit=limit, listener=lists)
+        clock, steps = args.clock, args.follow_steps
+        train = board.train(**options_of(args), start=start, limit=limit, listener=lists, clock=clock, follow_steps=steps)
         return keep(args, board, train, interrupt) if args.keep else follow(args, board, train, interrupt, lists)
 
 
@@ -205,7 +217,26 @@ def train_result(board: Board, train: Train, interrupt: Interrupt | None = None)
             for n, p, s in train.changes
         ],
         "ended": how_it_ended(train, interrupt),
+        **followed(train),
     }
+
+
+def followed(train: Train) -> dict[str, Any]:
+    """What a train that follows a clock adds to the JSON object."""
+    if not isinstance(train, Disciplined):
+        return {}
+    rows = [
+        {
+            "second": exact(each.second),
+            "pulse": each.pulse,
+            "error_ticks": round(float(each.error), 3),
+            "ppm": round(float(each.ppm), 6),
+            "uncertainty_ns": each.uncertainty,
+            "why": each.why,
+        }
+        for each in train.steered
+    ]
+    return {"follows": {"clock": train.seconds.key, "first": train.began, "worst_ns": train.worst, "steered": rows}}
 
 
 def how_it_ended(train: Train, interrupt: Interrupt | None) -> str:
@@ -223,14 +254,17 @@ def train_text(board: Board, train: Train, result: dict[str, Any]) -> list[str]:
     lost = records_lost(record.lost, record.lost_at_least)
     rows = [("pulses", f"{count} launched, {record.received_count} received, {record.refused_count} refused, {lost}")]
     seen = f", seen {record.min_interval} to {record.max_interval} ticks" if record.min_interval is not None else ""
-    rows.append(("period", f"{exact(plan.period.ticks)} ticks = {ms(ts, plan.period.ticks)} ms{seen}"))
+    follows = isinstance(train, Disciplined)
+    ticks = "" if follows else f"{exact(plan.period.ticks)} ticks = "  # of one that follows a clock, only of its beginning
+    rows.append(("period", f"{ticks}{ms(ts, plan.period.ticks)} ms{seen}"))
     if record.max_error is not None:
         worst = (
             "0 ticks: every edge is where it belongs"
             if record.max_error == 0
             else f"up to {in_ticks(record.max_error)} = {si(ts.seconds(record.max_error), 's')}"
         )
-        rows.append(("error", f"{worst} (start + floor(n · {exact(plan.period.ticks)}), 1 tick = {tick})"))
+        where = "" if follows else f"start + floor(n · {exact(plan.period.ticks)}), "
+        rows.append(("error", f"{worst} ({where}1 tick = {tick})"))
     delays = result["delays"]
     if delays:
         seen = ", ".join(f"{v}× {k}" for k, v in delays.items()) if len(delays) > 1 else f"{next(iter(delays))} for each"
@@ -242,15 +276,35 @@ def train_text(board: Board, train: Train, result: dict[str, Any]) -> list[str]:
     if record.first_refused:
         n, reason = record.first_refused
         rows.append(("refused", f"pulse {n} first: {reason}"))
-    if len(train.changes) > SHOWN_CHANGES:
+    if len(train.changes) > SHOWN_CHANGES and not isinstance(train, Disciplined):
         rows.append(("changed", f"{len(train.changes)} times; the last {SHOWN_CHANGES}:"))
-    for n, period, step in train.changes[-SHOWN_CHANGES:]:
+    if isinstance(train, Disciplined):
+        rows += followed_text(train)
+    for n, period, step in () if isinstance(train, Disciplined) else train.changes[-SHOWN_CHANGES:]:
         rows.append(("changed", f"at pulse {n}: period {exact(period.ticks)} ticks, step {step} ticks"))
     if plan.launch.kind != "pulse":
         bit = plan.profile.bit_period
         rows.append(("baud", f"{approx(bit.baud, 6)} ({exact(bit.ticks)} ticks a bit)"))
     rows.append(("clock", clock_note(board)))
     return output.aligned(rows)
+
+
+def followed_text(train: Disciplined) -> list[tuple[str, str]]:
+    """How a train followed its clock, for people."""
+    if not train.steered:
+        return [("follows", f"{train.seconds.name}; it ended before the first look")]
+    last, why = train.steered[-1], [each.why for each in train.steered]
+    rows = [("follows", f"{train.seconds.name}, looked at {counted(len(why), 'time')}, up to {si(Fraction(train.worst, NANO), 's')} away")]
+    rows.append(("", f"pulse 0 at {train.began}; that clock is known to ±{si(Fraction(last.uncertainty, NANO), 's')}"))
+    rows.append(("", f"the board's clock is {abs(float(last.ppm)):.3f} ppm {'fast' if last.ppm >= 0 else 'slow'} against it"))
+    for name, what in (
+        ("away", "did not come in"),
+        ("step", "had jumped, and was not followed"),
+        ("stepped", "had jumped, and was followed"),
+    ):
+        if name in why:
+            rows.append(("", f"at {counted(why.count(name), 'look')} it {what}"))
+    return rows
 
 
 def title_of(board: Board, plan: TrainPlan) -> str:

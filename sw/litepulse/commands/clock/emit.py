@@ -26,9 +26,7 @@ def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
     sub = arguments.add_verb(verbs, "emit", run, "send a time code on the line, by the PC's clock", ("json", "csv", "vnl"), EXAMPLES)
     add_code(sub)
-    sub.add_argument(
-        "--start", metavar="T", type=arguments.duration("start"), help="nothing leaves before this time or tick (default: soon)"
-    )
+    sub.add_argument("--start", metavar="T", type=arguments.moment("start"), help="nothing leaves before this time or tick (default: soon)")
     sub.add_argument(
         "--every", metavar="N", type=arguments.count("every", 1, 86400), default="5", help="barcode: seconds from one to the next"
     )

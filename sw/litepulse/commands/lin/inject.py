@@ -30,7 +30,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--id", metavar="N", required=True, type=identifier, help="identifier, 0x00 to 0x3f")
     sub.add_argument("--data", metavar="HEX", type=data_bytes, help="1 to 8 bytes, e.g. 4a5593e5 (default: the header alone)")
     sub.add_argument("--model", choices=(lin.ENHANCED, lin.CLASSIC), default=lin.ENHANCED, help="checksum (default enhanced)")
-    sub.add_argument("--at", metavar="T", type=arguments.duration("at"), help="+10ms from now, or a tick (default: soon)")
+    sub.add_argument("--at", metavar="T", type=arguments.moment("at"), help="+10ms from now, or a tick (default: soon)")
     wrong = sub.add_argument_group("what is wrong with it")
     wrong.add_argument(
         "--break", dest="break_bits", default="13", metavar="N", type=arguments.count("break", 1, BREAK_MAX), help="its length"

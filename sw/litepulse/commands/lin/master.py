@@ -23,7 +23,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--schedule", metavar="NAME", help="which of its schedules (default: the only one)")
     sub.add_argument("--rounds", default="0", metavar="N", type=arguments.count("rounds"), help="end after N (default 0: at Ctrl-C)")
     add_set(sub)
-    sub.add_argument("--start", metavar="T", type=arguments.duration("start"), help="first slot: +10ms from now, or a tick (default: soon)")
+    sub.add_argument("--start", metavar="T", type=arguments.moment("start"), help="first slot: +10ms from now, or a tick (default: soon)")
     add_bus(sub)
 
 

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A train that follows a clock: pulse n is at a second of it + n / rate, for as long as both run.
+
+Once a second its period is changed a little, without a glitch, so that a second later the pulses are where they belong. Between two
+changes they are evenly spaced, and all that a change does is in the record. While the clock is away the last period goes on.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from litepulse.backends.interface import Batch
+from litepulse.codes.scale import UTC
+from litepulse.errors import BadInput, LitePulseError, Refused
+from litepulse.interrupt import Flag
+from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
+from litepulse.named_time import next_of
+from litepulse.plan import TrainPlan, When, named_of
+from litepulse.reference import NANO, PpsSeconds, Seconds
+from litepulse.streams import Lost, edges
+from litepulse.train import CHANGES, Row, Train, change_train
+from litepulse.units import WORD, Period, fixed
+
+if TYPE_CHECKING:
+    from litepulse.board import Board
+
+_LEAD = Fraction(1, 10)  # seconds that a change is asked for ahead of its pulse
+_BEGIN = Fraction(1, 2)  # seconds that the train's words need before its first pulse, and more
+_NEAR = Fraction(3, 2)  # seconds before its first pulse, the train is started
+_STEP = Fraction(1, 1000)  # seconds: what is farther off is a step of the clock
+READY_SECONDS = 10  # in which a pulse per second has to come
+
+
+@dataclass(frozen=True)
+class Steered:
+    """A change, or that there was none.
+
+    second: of the clock; pulse: the first at its new place, None: nothing was changed; error: by how many ticks the one before it is
+    late; ppm: by how much the board's clock is fast against the other; uncertainty: of the clock, ns
+    why: 'locked', 'stepped' (the train followed a step), 'step' (it was told not to), 'away' (the clock does not come in)
+    """
+
+    second: Fraction
+    pulse: int | None
+    error: Fraction
+    ppm: Fraction
+    uncertainty: int
+    why: str
+
+
+def period_of_ticks(ticks: Fraction) -> Period:
+    """The nearest Period; all have the same denominator, so that no change loses a fraction."""
+    scaled = round(ticks * WORD)
+    return Period(scaled // WORD, scaled % WORD, 0)
+
+
+class Disciplined(Train):
+    """A running train that follows a clock.
+
+    seconds: that clock; steered: what was done, second by second
+    """
+
+    def __init__(
+        self,
+        board: "Board",
+        plan: TrainPlan,
+        seconds: Seconds,
+        rate: Fraction,
+        start: When | None = None,
+        steps: bool = False,
+        limit: int | None = None,
+        listener: TrainListener | None = None,
+    ) -> None:
+        """rate: pulses in a second of the clock; start: of pulse 0, a time of the same clock, None: a whole second, soon; steps: of the
+        clock are followed."""
+        named = None if start is None else named_of(start, "start")
+        if start is not None and (named is None or named.clock != seconds.key):
+            raise BadInput(f"start: of a train that follows {seconds.key} it is a time of that clock: {seconds.key}:12:00:00")
+        super().__init__(board.backend, replace(plan, period=period_of_ticks(plan.period.ticks)), limit, listener)
+        self.seconds, self.rate = seconds, rate
+        self.steered: list[Steered] = []
+        self._named, self._steps = named, steps
+        self._first: Fraction | None = None
+        self._hz = board.tick_hz
+        self._worst = Fraction(0)
+        self._due = 0  # tick of the next look
+        self._requested: int | None = None  # first pulse of a change that is not reported yet
+
+    @property
+    def first(self) -> Fraction:
+        """The second of pulse 0, once the train has been started; behind a step, the one that pulse 0 would have had."""
+        assert self._first is not None
+        return self._first
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        if isinstance(self.seconds, PpsSeconds):
+            wanted = self._wanted()
+            self._backend.recorder.record(replace(wanted, rise=wanted.rise | 1 << self.seconds.channel))
+
+    def _start(self) -> None:
+        """Waits until the clock is known, and its second of pulse 0 is near."""
+        now = begun = self.seconds.look()
+        deadline = time.monotonic() + 2 * READY_SECONDS
+        while not self._flag:
+            self._poll()
+            now = self.seconds.look()
+            if self.seconds.ready:
+                if self._first is None:
+                    second = self.seconds.second_of(now)
+                    self._first = next_of(self._named, second) if self._named else Fraction(math.ceil(second + _BEGIN))
+                if self.seconds.second_of(now) >= self._first - _NEAR:
+                    break
+            elif now - begun > READY_SECONDS * self._hz or time.monotonic() > deadline:
+                raise LitePulseError(f"clock: {self.seconds.name} do not come in: none of them in {READY_SECONDS} s")
+            self._backend.recorder.wait(0.002)
+        else:
+            self._done = True
+            return
+        start = math.floor(self.seconds.tick_of(self.first))
+        if start <= now:
+            raise BadInput("start: that time has passed, or is too near")
+        ahead = self._horizon()
+        period = period_of_ticks((self._place(ahead) - self._place(0)) / ahead)
+        self.plan = replace(self.plan, start=start, period=period)
+        self.record = TrainRecord(IdealTrain(self.plan.period, start), self.record.limit, self.record.listener)
+        super()._start()
+        self._due = start
+
+    def _place(self, pulse: int) -> Fraction:
+        """Where a pulse belongs."""
+        return self.seconds.tick_of(self.first + pulse / self.rate)
+
+    def _horizon(self) -> int:
+        """Pulses from a change to the next one."""
+        return max(1, round(self.rate))
+
+    def _digest(self, batch: Batch) -> list[Row]:
+        if isinstance(self.seconds, PpsSeconds):
+            for event in batch.events:
+                if not isinstance(event, Lost) and event.kind == "edge":
+                    for edge in edges(event, self.timescale.samples_per_cycle):
+                        if edge.channel == self.seconds.channel and edge.level:
+                            self.seconds.feed(edge.tick)
+        return super()._digest(batch)
+
+    def _changed(self, pulse: int) -> None:
+        super()._changed(pulse)
+        if self._requested is not None and pulse >= self._requested:
+            self._requested = None
+
+    def _follow(self, interrupt: Flag) -> Iterator[None]:
+        for _ in super()._follow(interrupt):
+            yield
+            if not self._done:
+                self._steer()
+
+    def _steer(self) -> None:
+        """Once a second: looks where the pulses are, and where they belong."""
+        if self.poller.tick < self._due:
+            return
+        now = self.seconds.look()
+        ideal = self.record.ideal
+        pulse = max(1, ideal.first_behind(now + math.ceil(_LEAD * self._hz)))
+        if self._requested is not None:
+            if now < ideal.position(self._requested) + self._hz:
+                return
+            self._requested = None  # it was refused, or its record was lost
+        if ideal.changes and pulse <= ideal.changes[-1][0]:
+            return
+        if self.plan.count and pulse >= self.plan.count:
+            return
+        self._due = now + math.floor(self._hz * max(Fraction(1), 1 / self.rate))
+        # The new period counts from the pulse before on.
+        before, place = ideal.exact(pulse - 1), self._place(pulse - 1)
+        error = before - place
+        if not self.seconds.holds(now):
+            return self._note(pulse - 1, None, error, "away")
+        far = abs(error) > _STEP * self._hz
+        if far and not self._steps:
+            return self._note(pulse - 1, None, error, "step")
+        step, ahead = 0, self._horizon()
+        if far:  # one longer distance, and each pulse has the place of another one: none can come earlier than it was to
+            pulses = math.ceil(error * self.rate / self._hz)
+            self._first = self.first + pulses / self.rate
+            step = round(self._place(pulse - 1) - before)
+        period = period_of_ticks((self._place(pulse - 1 + ahead) - before - step) / ahead)
+        try:
+            change_train(self._backend, ideal.last_period, period, step, pulse)
+        except Refused as refused:
+            if refused.reason not in ("late", "busy", None):
+                raise
+            self._due = now  # the next look tries again
+            return None
+        self._requested = pulse
+        return self._note(pulse - 1, pulse, error, "stepped" if far else "locked")
+
+    def _note(self, at: int, pulse: int | None, error: Fraction, why: str) -> None:
+        second = self.first + at / self.rate
+        rate = self.seconds.tick_of(second + 1) - self.seconds.tick_of(second)
+        self.steered.append(Steered(second, pulse, error, (rate / self._hz - 1) * 1_000_000, self.seconds.uncertainty, why))
+        if why == "locked":
+            self._worst = max(self._worst, abs(error))
+        del self.steered[:-CHANGES]
+
+    @property
+    def worst(self) -> int:
+        """By how many ns a pulse was away from its place at most, as seen at the changes, without steps."""
+        return math.ceil(self._worst * NANO / self._hz)
+
+    @property
+    def began(self) -> str:
+        """`first`, as UTC has it."""
+        second = math.floor(self.first)
+        return f"{UTC.civil(second)}{fixed(self.first - second, 9).rstrip('0').rstrip('.')[1:]} UTC"
