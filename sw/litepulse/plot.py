@@ -69,6 +69,7 @@ class Series:
     tick_ns: float | None = None
     band: bool = False  # slow enough to be compared with what software does
     stacks: Sequence[tuple[str, Sequence[float]]] = ()  # parts of each y, by their names: drawn one on the other
+    curves: Sequence[tuple[str, Sequence[float], Sequence[float]]] = ()  # (name, x, y), on logarithmic axes
 
 
 class Thinned:
@@ -163,6 +164,8 @@ def from_result(result: dict[str, Any]) -> Series:
         return latency_series(result, note, tick_ns)
     if command == "explain":
         return explain_series(result, note)
+    if command == "clock compare":
+        return stability_series(result, note)
     if command == "capture":
         before, intervals = None, Thinned()
         for tick in (e["tick"] for e in result["edges"]):
@@ -198,6 +201,20 @@ def explain_series(result: dict[str, Any], note: str) -> Series:
     drawn = [(label, values) for label, values in stacks.items() if any(values)]
     late = [edge["late_ns"] / 1000 for edge in edges]
     return Series(f"{len(edges)} edges and why they were late", note, list(range(len(edges))), late, "edge", "late by [µs]", stacks=drawn)
+
+
+def stability_series(result: dict[str, Any], note: str) -> Series:
+    """The Allan deviation of each clock against the first."""
+    curves = [
+        (
+            pair["clock"],
+            [float(each["tau_s"]) for each in pair["allan_deviation"]],
+            [float(each["adev"]) for each in pair["allan_deviation"]],
+        )
+        for pair in result["compared"]
+    ]
+    title = f"Clocks against {result['clocks'][0]}, {result['count']} seconds"
+    return Series(title, note, [], [], "τ [s]", "Allan deviation", curves=[curve for curve in curves if any(curve[2])])
 
 
 def latency_series(result: dict[str, Any], note: str, tick_ns: Fraction) -> Series:
@@ -309,6 +326,12 @@ def text(series: Series, width: int, plain: bool = False) -> list[str]:
     if series.bars is not None:
         rows = [(fixed(value, 3), count) for value, count in series.bars]
         return termplot.bars(rows, f"{title}  [{series.x_label}]", width, plain)
+    if series.curves:
+        rows = [[series.x_label, *(label for label, _, _ in series.curves)]]
+        for tau in sorted({x for _, xs, _ in series.curves for x in xs}):
+            values = [next((y for x, y in zip(xs, ys) if x == tau), None) for _, xs, ys in series.curves]
+            rows.append([f"{tau:g}", *("-" if value is None else f"{value:.3e}" for value in values)])
+        return [f"{title}: {series.y_label}", *("  ".join(f"{cell:>10}" for cell in row) for row in rows)]
     y_range = None
     if series.tick_ns and series.y and max(map(abs, series.y)) <= 2 * series.tick_ns:
         y_range = (-2 * series.tick_ns, 2 * series.tick_ns)
@@ -333,6 +356,8 @@ def save(series: Series, path: str | Path, theme: str = "light") -> None:
                 _train_axes(figure, axes[0][0], axes[1][0], series, colours)
             elif series.bars is not None:
                 _bar_axes(axes[0][0], series, series.bars, colours)
+            elif series.curves:
+                _curve_axes(axes[0][0], series)
             elif series.stacks:
                 _stack_axes(axes[0][0], series)
             else:
@@ -434,6 +459,15 @@ def _bar_axes(axis: Any, series: Series, bars: Sequence[tuple[Fraction, int]], c
     axis.yaxis.get_major_locator().set_params(integer=True)
 
 
+def _curve_axes(axis: Any, series: Series) -> None:
+    """Curves on logarithmic axes."""
+    for label, xs, ys in series.curves:
+        axis.loglog(xs, ys, ".-", label=label)
+    axis.set(xlabel=series.x_label, ylabel=series.y_label)
+    axis.grid(True, which="both")
+    axis.legend(loc="upper right")
+
+
 def _stack_axes(axis: Any, series: Series) -> None:
     """The parts of each value, one on the other."""
     base = [0.0] * len(series.x)
@@ -478,4 +512,4 @@ def describe(series: Series) -> str:
         low, high = min(series.y), max(series.y)
         tick = si(Fraction(series.tick_ns) / 10**9, "s")
         return f"{series.title}: {series.y_label} from {fixed(Fraction(low), 3)} to {fixed(Fraction(high), 3)}, 1 tick = {tick}"
-    return f"{series.title}"
+    return f"{series.title}: {series.y_label}" if series.curves else series.title

@@ -155,13 +155,13 @@ class PpsSeconds:
     def look(self) -> int:
         return self._utc.look()
 
-    def feed(self, tick: int) -> None:
-        """A rising edge."""
+    def feed(self, tick: int) -> int | None:
+        """A rising edge; returns the second that it begins, None: none that is expected."""
         if self._edges:
             passed = (tick - self._edges[-1][1]) / self._rate
             if not self._whole(passed):
                 self._stray(tick)
-                return
+                return None
             second = self._edges[-1][0] + round(passed)
             if len(self._edges) == _EDGES:
                 self._off.append(abs(tick - self.tick_of(second)))
@@ -169,6 +169,7 @@ class PpsSeconds:
             second = round(self._utc.second_of(tick))
         self._strayed = []
         self._edges.append((second, tick))
+        return second
 
     @staticmethod
     def _whole(seconds: Fraction) -> bool:
@@ -214,7 +215,7 @@ class PpsSeconds:
         return last + (tick - edge) / self._rate
 
 
-def seconds_of(board: "Board", clock: str) -> Seconds:
+def seconds_of(board: "Board", clock: str) -> UtcSeconds | PpsSeconds:
     """What 'utc' or 'pps:0' names."""
     if clock == "utc":
         return UtcSeconds(board)

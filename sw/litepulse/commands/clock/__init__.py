@@ -3,9 +3,9 @@
 
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
-from litepulse.commands.clock import emit, follow
+from litepulse.commands.clock import compare, emit, follow
 
-INNER = (emit, follow)
+INNER = (emit, follow, compare)
 
 
 def add(verbs: Verbs) -> None:
