@@ -52,6 +52,7 @@ VERBS = {
     "lin header": (["lin", "header", "--id", "16"], 0),
     "clock emit": (["clock", "emit", "harp", "--for", "20ms"], 0),
     "clock follow": (["clock", "follow", "irig-b", "--input", "0", "--for", "20ms"], 1),  # nothing was heard
+    "clock compare": (["clock", "compare", "pps:0", "board", "--for", "20ms"], 1),  # no second came
     "latency": (["latency", "--width", "10us", "--on", "edge:0:fall", "--interval", "1ms", "--for", "20ms"], 1),  # nothing answers
     "certify": (["certify", "--self", "--edges", "20"], 1),  # tx is not wired to rx
     "explain": (["explain", "/nonexistent"], 2),
@@ -67,7 +68,7 @@ STYLES = dict.fromkeys(
     ["train", "capture", "send", "sequence", "replay", "respond", "lin monitor", "lin master", "lin slave", "latency"],
     ["json", "csv", "vnl"],
 )
-STYLES |= dict.fromkeys(["clock emit", "clock follow"], ["json", "csv", "vnl"])
+STYLES |= dict.fromkeys(["clock emit", "clock follow", "clock compare"], ["json", "csv", "vnl"])
 STYLES |= dict.fromkeys(["info", "mark", "stop", "doctor", "lsl", "lin inject", "lin request", "certify", "explain"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
@@ -83,6 +84,7 @@ ENDLESS = {
     "latency": ["latency", "--width", "10us", "--on", "edge:0:fall", "--timeout", "10ms"],
     "clock emit": ["clock", "emit", "irig-b"],
     "clock follow": ["clock", "follow", "irig-b", "--input", "0"],
+    "clock compare": ["clock", "compare", "utc"],
     "sequence": ["sequence", str(ENTRIES), "--repeat", "0"],
 }
 

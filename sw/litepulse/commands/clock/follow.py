@@ -7,6 +7,7 @@ from typing import Any
 
 from litepulse import Board, LostEvent, output
 from litepulse.backends import Losses
+from litepulse.chrony import ChronySocket
 from litepulse.codes.follow import Follow, Followed, follow
 from litepulse.codes.frames import Fault
 from litepulse.commands import arguments
@@ -18,12 +19,14 @@ from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.limits import LONGEST_STEP
 from litepulse.output import ns
+from litepulse.reference import CLOCK, NANO
 from litepulse.spool import Spool
 from litepulse.streams import Lost
 from litepulse.units import counted, exact, fixed
 
 EXAMPLES = """  litepulse clock follow irig-b --input 0
-  litepulse clock follow nmea --pps 0 --count 60 --json > receiver.json"""
+  litepulse clock follow nmea --pps 0 --count 60 --json > receiver.json
+  litepulse clock follow irig-b --input 0 --chrony /run/chrony.irig.sock"""
 COLUMNS = ("second", "tick", "t_ns", "spread_ticks", "residual_ticks", "ppm", "frame", "fault")
 
 
@@ -38,6 +41,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--delay", metavar="T", type=arguments.duration("delay"), default="100ms", help="nmea without --pps: how late it is")
     sub.add_argument("--parity", choices=("even", "odd", "none"), default="even", help="irig-b: of its control bits (default even)")
     sub.add_argument("--count", metavar="N", type=arguments.count(), default="0", help="stop after N frames")
+    sub.add_argument("--chrony", metavar="SOCKET", help="give each second to chronyd: the path of its 'refclock SOCK'")
     arguments.add_move_tx(sub)
 
 
@@ -47,7 +51,10 @@ def run(args: Namespace) -> int:
         raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
     options = {name: getattr(args, name) for name in ("input", "pps", "names", "delay", "parity", "count", "move_tx")}
     with arguments.board(args, step=arguments.step(args, lambda _: LONGEST_STEP)) as board, Interrupt() as interrupt:
-        return show(args, board, follow(board, args.code, **options, **options_of(args)), interrupt)
+        if args.chrony is not None and board.simulated:
+            raise BadInput("chrony: a simulated board has its own time, which the PC's clock is not to follow")
+        chrony = None if args.chrony is None else ChronySocket(args.chrony)
+        return show(args, board, follow(board, args.code, **options, **options_of(args)), interrupt, chrony)
 
 
 def value_of(each: Followed) -> dict[str, Any]:
@@ -63,7 +70,14 @@ def value_of(each: Followed) -> dict[str, Any]:
     }
 
 
-def show(args: Namespace, board: Board, job: Follow, interrupt: Interrupt) -> int:
+def tell(chrony: ChronySocket, board: Board, each: Followed) -> None:
+    """To chronyd: what the PC's clock showed at the beginning of a second."""
+    tick = round(each.tick)
+    shown = board.time_of(tick, CLOCK).ns + (each.tick - tick) * NANO / board.tick_hz
+    chrony.send(each.second, shown)
+
+
+def show(args: Namespace, board: Board, job: Follow, interrupt: Interrupt, chrony: ChronySocket | None) -> int:
     """Shows what comes until it ends."""
     frames, faults, ts = Spool(), Spool(), board.timescale
     count = wrong = jumps = 0
@@ -80,6 +94,8 @@ def show(args: Namespace, board: Board, job: Follow, interrupt: Interrupt) -> in
                 if isinstance(each, Followed):
                     count, jumps = count + 1, jumps + each.jump
                     worst = worst if each.jump else max(worst, abs(each.residual))
+                    if chrony and not each.jump:
+                        tell(chrony, board, each)
                     numbers = (fixed(each.spread, 3), fixed(each.residual, 3), fixed(each.ppm, 6))
                     if rows:
                         tick = round(each.tick)
@@ -115,7 +131,10 @@ def show(args: Namespace, board: Board, job: Follow, interrupt: Interrupt) -> in
         if fit.count:
             summary.append(("rate", f"the board's clock is {fixed(fit.ppm, 3)} ppm fast against the code"))
             summary.append(("residual", f"{fixed(worst, 3)} ticks at most from the line through the frames before"))
-        elif wrong:
+        if chrony:
+            result["chrony"] = {"taken": chrony.taken, "refused": chrony.refused}
+            summary.append(("chronyd", f"{counted(chrony.taken, 'sample')}; {chrony.refused} more while it was away"))
+        if wrong and not fit.count:
             summary.append(("hint", "no frame was whole: see --invert, and the options of the code"))
         return result, "\n".join(output.aligned(summary))
 
