@@ -130,7 +130,7 @@ def test_lost_records_are_reported():
 
 
 @pytest.mark.parametrize(
-    "clocks, says",
+    "clocks, message",
     [
         ([], "give names of clocks"),
         ("board", "the first is the one with which the others are compared"),
@@ -140,9 +140,9 @@ def test_lost_records_are_reported():
         (["utc", 3], "is not text"),
     ],
 )
-def test_clocks_that_are_none(clocks, says):
+def test_clocks_that_are_none(clocks, message):
     _, board = connected()
-    with board, pytest.raises(litepulse.BadInput, match=says):
+    with board, pytest.raises(litepulse.BadInput, match=message):
         compare(board, clocks)
 
 
