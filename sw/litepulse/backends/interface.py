@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
+from litepulse import compatibility
 from litepulse.columns import EdgeRecords
 from litepulse.errors import BadInput
 from litepulse.layout import regs
@@ -75,7 +76,7 @@ class Status:
     queue_idle: bool
     line_busy: bool
     launch_free: int  # timed launches that find room
-    levels: tuple[bool, ...]  # of the pins, some cycles ago: input c at c, rx behind the last one
+    levels: tuple[bool, ...]  # of the pins, some cycles ago: input c at c, rx behind the last one; () if the core does not report them
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -89,9 +90,19 @@ def mapped(launch: Launch, number: int) -> Launch:
     return replace(launch, profile=number) if launch.profile == LAUNCH_PROFILE else launch
 
 
-def pin_levels(word: int, inputs: int) -> tuple[bool, ...]:
+def pin_levels(word: int, identity: Identity) -> tuple[bool, ...]:
     """Status.levels from a word that has them as bits, input 0 lowest."""
-    return tuple(bool(word >> channel & 1) for channel in range(inputs + 1))
+    known = compatibility.has(identity.version, compatibility.LEVELS)
+    return tuple(bool(word >> channel & 1) for channel in range(identity.inputs + 1)) if known else ()
+
+
+def check_core(identity: Identity, response: Response) -> None:
+    """Unsupported if the map of a board is too old, or too new, for a response."""
+    compatibility.require_known(identity.name, identity.version)
+    if response.pulses > 1:
+        compatibility.require(identity.name, identity.version, compatibility.BURSTS)
+    if max(response.delay, response.holdoff) >= compatibility.SHORT_TIMES:
+        compatibility.require(identity.name, identity.version, compatibility.LONG_TIMES)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ class BusLine:
         return used
 
     def transmit(self, data: bytes) -> int:
+        self._registers.check_output()
         self._session.mine.add("bytes")
         base = regs.REGIONS["TX"][0]
         with self._registers.bus.hold():

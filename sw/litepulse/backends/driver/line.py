@@ -6,6 +6,7 @@ import math
 import os
 import termios
 
+from litepulse import compatibility
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
 from litepulse.backends.driver.device import refused
@@ -34,6 +35,8 @@ class DriverLine:
         try:
             self._claim.call(abi.IOC_REST, abi.Rest(abi.REST_LOW if profile.format.invert else abi.REST_HIGH))
         except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                compatibility.require(self._device.path, self._device.identity.version, compatibility.LOW_REST)
             if error.errno == errno.EBUSY:
                 raise InUse("invert: what runs on the line needs its level at rest as it is; 'litepulse stop' ends it") from None
             raise Refused(f"the driver refused the level of the line at rest ({error.strerror})") from None
