@@ -209,14 +209,17 @@ int litepulse_output_stop_owed(struct litepulse *lp)
  * @lp: device
  * @claimant: a new one
  *
- * Return: 0, -EBUSY, or an error of the transport: what the claim before has left could not be
- * stopped, and must not be taken for output of this one later.
+ * Return: 0, -EBUSY, -EOPNOTSUPP if the core is newer than this driver, or an error of the
+ * transport: what the claim before has left could not be stopped, and must not be taken for output
+ * of this one later.
  */
 int litepulse_output_claim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
 	int error;
 
 	lockdep_assert_held(&lp->claim.mutex);
+	if (litepulse_is_newer(lp))
+		return -EOPNOTSUPP;
 	if (lp->claim.claimant)
 		return -EBUSY;
 	error = litepulse_output_stop_owed(lp);
@@ -450,8 +453,8 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
  * @claimant: holder of the claim
  * @rest: which
  *
- * Return: 0, -EINVAL, -EBUSY if something timed runs or waits, -ESTALE, or an error of the
- * transport: then nothing has changed.
+ * Return: 0, -EINVAL, -EBUSY if something timed runs or waits, -EOPNOTSUPP if the core is too old,
+ * -ESTALE, or an error of the transport: then nothing has changed.
  */
 int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *claimant,
 			      const struct litepulse_rest *rest)
@@ -463,6 +466,8 @@ int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *c
 	lockdep_assert_held(&lp->claim.mutex);
 	if (rest->level > LITEPULSE_REST_LOW || rest->reserved)
 		return -EINVAL;
+	if (bits && !litepulse_has(lp, LITEPULSE_MINOR_REST))
+		return -EOPNOTSUPP;
 	error = litepulse_board_usable(lp, claimant);
 	if (error || bits == before)
 		return error;
@@ -1048,8 +1053,9 @@ static int litepulse_output_check_lin(struct litepulse *lp,
  * it when it is triggered.
  *
  * Return: 0, -EINVAL (also: what does not fit), -ENOENT if its profile was never set, -ESTALE, or
- * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the
- * tty's settings are not those of a bus, -EINTR.
+ * an error of the transport; -EOPNOTSUPP if the core is too old for a burst or for these times. Of
+ * a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of
+ * a bus, -EINTR.
  */
 int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
 				   const struct litepulse_responder *responder)
@@ -1112,6 +1118,10 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 					      responder->data, responder->width);
 	if (!error && responder->trigger == LITEPULSE_TRIGGER_LIN)
 		error = litepulse_output_check_lin(lp, responder);
+	if (!error && !litepulse_has(lp, LITEPULSE_MINOR_BURST) &&
+	    (responder->flags & LITEPULSE_RESPONDER_PULSES_MASK ||
+	     max(responder->delay, responder->holdoff) >= LITEPULSE_SHORT_TIME))
+		error = -EOPNOTSUPP;
 	error = error ?: litepulse_board_usable(lp, claimant);
 	error = error ?: mutex_lock_killable(&lp->setup.mutex);
 	if (error)

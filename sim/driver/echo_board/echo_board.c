@@ -47,6 +47,10 @@ static unsigned int reset_at;
 module_param(reset_at, uint, 0444);
 MODULE_PARM_DESC(reset_at, "board 0 is reset by itself at this access to it, counted from 1; 0: never");
 
+static unsigned int minor = LITEPULSE_VERSION_MINOR;
+module_param(minor, uint, 0444);
+MODULE_PARM_DESC(minor, "version of the register map; levels are reported as by that of now");
+
 static bool hide_train;
 module_param(hide_train, bool, 0644);
 MODULE_PARM_DESC(hide_train, "the status does not show that a train runs: as if it began just after it was read");
@@ -414,7 +418,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 			*words = LITEPULSE_MAGIC;
 			break;
 		case LITEPULSE_CSR_ID_VERSION:
-			*words = LITEPULSE_VERSION_MAJOR << 16 | LITEPULSE_VERSION_MINOR;
+			*words = LITEPULSE_VERSION_MAJOR << 16 | minor;
 			break;
 		case LITEPULSE_CSR_ID_GEOMETRY:
 			*words = 1 << LITEPULSE_CSR_ID_GEOMETRY_SAMPLES_SHIFT | 4 << LITEPULSE_CSR_ID_GEOMETRY_INPUTS_SHIFT |
