@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The register map of a release, frozen: addresses and fields, in a file of sw/tests/maps/ that nothing changes afterwards.
 
-    python -m litex_soc.frozen_map      writes that of this version, if it is not there
+    python -m litex_soc.frozen_map [--check]     writes that of this version, if it is not there; or only says that it is not
 
 Tests compare the map with all of them: a later one only adds. They also let a board in Python answer by an old one.
 """
@@ -36,14 +36,17 @@ def text(given=regmap):
     return "\n".join(out) + "\n"
 
 
-def main():
-    """Writes the file."""
+def main(check=False):
+    """Writes the file; exit status 1 if it is another one, or with `check` is not there."""
     path = FOLDER / f"{regmap.VERSION_MAJOR}.{regmap.VERSION_MINOR}.toml"
     if path.exists():
         if path.read_text() != text():
             print(f"{path.name} is frozen, and the map differs from it: raise VERSION_MINOR", file=sys.stderr)
             return 1
         return 0
+    if check:
+        print(f"{path.name} is not there", file=sys.stderr)
+        return 1
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text())
     print(f"written: {path.relative_to(FOLDER.parents[2])}")
@@ -51,4 +54,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:] == ["--check"]))
