@@ -17,7 +17,7 @@ PACKAGE = ROOT / "sw" / "litepulse"
 # What all layers share: words, numbers and records. It knows none of them.
 MODEL = {"errors", "limits", "units", "line", "streams", "columns", "layout", "regs", "measurement", "compatibility"}
 # What the kernel shows of ports and boards, who is plugged in where; and its clock. Also below the backends.
-HOST = {"ports", "attached", "usb_boards", "boottime"}
+HOST = {"ports", "attached", "usb_boards", "flash_boards", "boottime"}
 # Entry points, which wire the layers; `demo` is a program of its own, and pytest begins its plugin.
 TOP = {"cli", "entry", "__main__", "demo", "pytest_plugin"}
 
