@@ -25,7 +25,7 @@ from sim import bridge_frames
 
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
-MIN_PERIOD = 96
+MIN_PERIOD, CHANGE_MIN_PERIOD = 120, 320
 MASK32 = 0xFFFFFFFF
 MAPS = Path(__file__).resolve().parent / "maps"
 CONFIG = {r.name: r for r in regmap.CONFIG}
@@ -83,6 +83,7 @@ class FakeBoard:
         event_depth=8,
         receive_depth=9,
         lin_depth=6,
+        port=True,
         csr_base=regmap.CSR_BASE,
         window_base=regmap.WINDOW_BASE,
         frozen=None,
@@ -91,11 +92,15 @@ class FakeBoard:
         self.csr_base, self.window_base = csr_base, window_base
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
         self.event_log2, self.receive_log2, self.lin_log2 = event_depth, receive_depth, lin_depth
+        self.has_port = port
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
         self.map = None
         if frozen is not None:
             self.map = FrozenMap(frozen)
             self.version = self.map.version
+        fast = self.version >= 10  # trains that are, and a width that can be changed
+        self.min_period = MIN_PERIOD if fast else CHANGE_MIN_PERIOD
+        self.fixed_in_train = () if fast else (CONFIG["train_width"].index,)
         self.beyond = []  # (register or word, what was written) that the frozen map does not have
         self.drop_write = lambda address, words: False  # a write that gets lost on the cable
         self.mute_config = False  # the core does not answer configuration writes
@@ -129,6 +134,7 @@ class FakeBoard:
         self.header = []  # what was heard of a header
         self.answer = None  # (tick, bytes that are still to be sent, the first at that tick); tick None: it is on the line
         self.line_log = []  # [(start, end, source, data)]
+        self.marks = []  # [(tick, source, code)]
 
     # The bus ------------------------------------------------------------------------------------------------------
 
@@ -194,6 +200,7 @@ class FakeBoard:
             | bool(self.coming) << 7
             | self.levels << 16
         )
+        geometry |= self.has_port << 29
         mask = MASK32 if self.map is None else self.map.csrs.get(index, 0)
         return mask & {
             0: self.magic,
@@ -240,6 +247,9 @@ class FakeBoard:
             self.beyond.append((BY_INDEX[index].name if index in BY_INDEX else index, word))
             self.refused += 1
             return
+        if self.train and index in self.fixed_in_train:
+            self.refused += 1
+            return
         lead_before = self.word("driver_enable") & 0xFFFF
         self.config[index] = word
         if self.mute_config:
@@ -249,6 +259,8 @@ class FakeBoard:
             ok = self.set_profile(index // 2, word)
         elif ok and 32 <= index <= 37:
             self.armed = False
+        elif index == CONFIG["port"].index:
+            ok = self.has_port
         elif index == CONFIG["echo"].index:
             ok = word <= 1023 * self.samples
         elif index == CONFIG["driver_enable"].index:
@@ -346,6 +358,9 @@ class FakeBoard:
 
     def launch(self, tick, word, width, source):
         """True if it went out."""
+        if self.has_port and word >> 10 & 3 == 0 and field(self.config.get(2 * (word >> 8 & 3), 0), "profile0_format", "to_port"):
+            self.marks.append((tick, source, word & 0xFF))
+            return True
         if tick < self.busy_until:
             return False
         length = self.length(word, width)
@@ -438,7 +453,7 @@ class FakeBoard:
         reason = 0
         if self.train:
             reason = BUSY
-        elif self.length(self.word("train_launch"), self.word("train_width")) is None or period < MIN_PERIOD * self.samples:
+        elif self.length(self.word("train_launch"), self.word("train_width")) is None or period < self.min_period * self.samples:
             reason = INVALID
         elif start < self.tick + LMIN * self.samples:
             reason = LATE
@@ -463,7 +478,13 @@ class FakeBoard:
         step = self.word("train_step")
         step -= (step >> 31) << 32
         reason = 0
-        if not t or period < MIN_PERIOD * self.samples or (t["count"] and number >= t["count"]):
+        least = CHANGE_MIN_PERIOD * self.samples
+        if (
+            not t
+            or min(period, t["period"]) < least
+            or (t["count"] and number >= t["count"])
+            or not self.length(t["word"], self.word("train_width"))
+        ):
             reason = INVALID
         elif self.change is not None:
             reason = BUSY
@@ -474,7 +495,7 @@ class FakeBoard:
         if reason:
             self.event(self.tick, 3, 5, reason, self.word("train_at_pulse"), "control")
             return False
-        self.change = (number, period, den, step)
+        self.change = (number, period, den, step, self.word("train_width"))
         if number == t["n"]:
             self.apply_change()
         return True
@@ -485,8 +506,8 @@ class FakeBoard:
         return (t["before"] if den == t["den"] else Fraction(math.floor(t["before"]))) + period + step
 
     def apply_change(self):
-        number, period, den, step = self.change
-        self.train.update(a=self.place(period, den, step), period=period, den=den)
+        number, period, den, step, width = self.change
+        self.train.update(a=self.place(period, den, step), period=period, den=den, width=width)
         self.change = None
         self.event(self.tick, 5, 5, 0, number, "control")
 

@@ -4,7 +4,6 @@
 The maps of earlier versions are frozen in maps/. A board in Python, and the simulated SoC behind a bus that hides the rest, answer by them.
 """
 
-import contextlib
 import json
 import re
 import tomllib
@@ -22,8 +21,15 @@ from . import scenario
 from .fake_board import MAPS, MASK32, FakeBoard, FrozenMap, Server
 
 ROOT = Path(__file__).resolve().parents[2]
-FROZEN = sorted(path.stem for path in MAPS.glob("*.toml"))
-BEFORE = [version for version in FROZEN if tuple(map(int, version.split("."))) < compatibility.OURS]
+
+
+def numbers(version):
+    """(0, 9) of '0.9'."""
+    return tuple(map(int, version.split(".")))
+
+
+FROZEN = sorted((path.stem for path in MAPS.glob("*.toml")), key=numbers)
+BEFORE = [version for version in FROZEN if numbers(version) < compatibility.OURS]
 NEWER = (regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR) + 1
 FLASH = f"litepulse flash writes the bitstream of release {litepulse.__version__}"
 
@@ -71,7 +77,9 @@ def test_a_map_only_adds_to_those_before(version):
 
 
 def test_what_is_frozen():
-    assert {"0.6", "0.7"} <= set(FROZEN) and compatibility.named(compatibility.OLDEST) == FROZEN[0]
+    first, last = compatibility.OLDEST, compatibility.OURS
+    every = [f"0.{minor}" for minor in range(first[1], last[1])]
+    assert first[0] == last[0] == 0 and BEFORE == every, "the map of a version before is not in sw/tests/maps"
     mine = MAPS / f"{compatibility.named(compatibility.OURS)}.toml"
     assert not mine.exists() or mine.read_text() == frozen_map.text(), "a frozen map was changed: raise VERSION_MINOR"
 
@@ -83,11 +91,14 @@ def test_the_table_has_what_each_map_lacks():
         compatibility.LEVELS: ("CSRS", "status", "levels", 16),
         compatibility.BURSTS: ("CONFIG", "resp_trigger", "burst", 16),
         compatibility.LONG_TIMES: ("CONFIG", "resp_delay", "delay", 32),
+        compatibility.MARKS: ("CSRS", "id_geometry", "port", 1),
     }
+    behaviour = {compatibility.WIDTHS, compatibility.FAST_TRAINS}  # in words that each map has
+    assert bits.keys() | behaviour == compatibility.SINCE.keys()
     for what, (table, register, field, size) in bits.items():
         for version in FROZEN:
             found = frozen(version)["registers"][table][register].get(field, [0, 0])[1]
-            assert (found >= size) == compatibility.has(tuple(map(int, version.split("."))), what), (what, version)
+            assert (found >= size) == compatibility.has(numbers(version), what), (what, version)
 
 
 def test_the_page_has_the_table():
@@ -124,10 +135,11 @@ def test_an_older_board_is_named(version, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     done = run(FakeBoard(frozen=version), "info", "--json")
     result = json.loads(done.stdout)
-    assert result["version"] == version and FLASH in result["version_note"] and compatibility.BURSTS in result["version_note"]
-    assert (result["levels"] is None) == (version < "0.8")
+    assert result["version"] == version and FLASH in result["version_note"] and compatibility.MARKS in result["version_note"]
+    assert (compatibility.BURSTS in result["version_note"]) == (numbers(version) < (0, 9))
+    assert (result["levels"] is None) == (numbers(version) < (0, 8)) and result["port"] is False
     text = run(FakeBoard(frozen=version), "info").stdout
-    assert f"the core is version {version}, without" in text and ("on the pins" in text) == (version >= "0.8")
+    assert f"the core is version {version}, without" in text and ("on the pins" in text) == (numbers(version) >= (0, 8))
 
 
 @pytest.mark.parametrize(
@@ -143,6 +155,33 @@ def test_what_an_older_board_lacks_is_named(more, what):
     done = run(board, "respond", "--on", "edge:1:rise", "--width", "1us", *more)
     is_refused(done, what, "takes register map 0.9, the board has 0.8")
     assert board.beyond == [] and board.configs_written == 0
+
+
+@pytest.mark.parametrize(
+    "words, what",
+    [
+        (["mark", "0x2a"], compatibility.MARKS),
+        (["mark", "--width", "5ms"], compatibility.MARKS),
+        (["tty", "--marks"], compatibility.MARKS),
+        (["train", "--rate", "200k", "--width", "1us"], compatibility.FAST_TRAINS),
+        (["train", "--period", "319t", "--width", "1us", "--count", "9"], compatibility.FAST_TRAINS),
+    ],
+    ids=["mark", "mark width", "tty", "train", "counted train"],
+)
+def test_what_map_0_9_lacks_is_named(words, what):
+    board = FakeBoard(frozen="0.9")
+    is_refused(run(board, *words), what, "takes register map 0.10, the board has 0.9")
+    assert board.beyond == [] and board.configs_written == 0 and board.train is None
+
+
+def test_a_train_of_map_0_9_is_changed_but_for_its_width():
+    board = FakeBoard(step=100_000, frozen="0.9")
+    assert run(board, "train", "--period", "320t", "--width", "1us", "--count", "9").returncode == 0
+    run(board, "train", "--rate", "100", "--width", "1ms", "--keep")
+    width = board.word("train_width")
+    is_refused(run(board, "adjust", "--width", "2ms"), compatibility.WIDTHS, "takes register map 0.10, the board has 0.9")
+    assert run(board, "adjust", "--rate", "200", "--json").returncode == 0
+    assert board.train["period"] == 240_000 and board.word("train_width") == width and board.beyond == []
 
 
 def test_levels_that_are_not_known(tmp_path):
@@ -179,8 +218,10 @@ def test_a_newer_board_is_read():
         ["send", "data", "--every", "2ms"],
         ["latency", "--width", "5us", "--on", "edge:0:fall", "--interval", "5ms", "--count", "2"],
         ["lin", "inject", "--id", "16"],
+        ["mark", "0x2a"],
+        ["mark", "--width", "5ms"],
     ],
-    ids=["train", "high", "respond", "send", "latency", "lin inject"],
+    ids=["train", "high", "respond", "send", "latency", "lin inject", "mark", "mark width"],
 )
 def test_nothing_starts_on_a_newer_board(words, tmp_path, monkeypatch):
     board = newer_board()
@@ -255,7 +296,7 @@ class Masked:
 
 @pytest.mark.full
 @pytest.mark.seconds(60)
-@pytest.mark.parametrize("version", ["0.6", "0.7"])
+@pytest.mark.parametrize("version", ["0.6", "0.7", "0.9"])
 def test_every_verb_on_the_simulated_soc_with_an_older_map(version, tmp_path, monkeypatch):
     made = []
 
@@ -269,5 +310,4 @@ def test_every_verb_on_the_simulated_soc_with_an_older_map(version, tmp_path, mo
     scenario.check(results, "sim")
     assert made and all(each.beyond == [] for each in made)
     assert json.loads(results["info"]["out"])["version"] == version
-    with contextlib.suppress(ValueError):
-        assert json.loads(results["info"]["out"])["levels"] is None
+    assert (json.loads(results["info"]["out"])["levels"] is None) == (version != "0.9")

@@ -50,8 +50,12 @@ static void older(void)
 		.trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .delay = 1000, .width = 100,
 		.flags = LITEPULSE_RESPONDER_RISE, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1,
 	};
+	struct litepulse_train_adjust change = { .period = 900000, .den = 1 };
+	struct litepulse_train fast = endless;
 	int pulse = open_pulse(), fd;
 
+	fast.period = 319;
+	fast.width = 20;
 	CHECK((info_of(pulse).core & 0xffff) == 6);
 	use_all(pulse);
 	fd = claim(pulse);
@@ -70,6 +74,17 @@ static void older(void)
 	request.delay = 1 << 24;
 	CHECK(respond(fd, request) == -EOPNOTSUPP);
 	CHECK(!respond(fd, NO_RESPONDER));
+	CHECK(!(info_of(pulse).flags & LITEPULSE_INFO_PORT));
+	CHECK(set_profile(fd, 2, 9600, LITEPULSE_PROFILE_TO_PORT) == -EOPNOTSUPP);
+	CHECK(set_port(fd, LITEPULSE_PORT_WIDTH, 5000, 0) == -EOPNOTSUPP);
+	CHECK(fails(try_train(fd, fast), EOPNOTSUPP));
+	/* A change leaves the word of the width alone: the core would refuse it. */
+	start_train(fd, endless);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_ADJUST, &change) && known("width") == 500);
+	change.flags = LITEPULSE_ADJUST_WIDTH;
+	change.width = 700;
+	CHECK(fails(ioctl(fd, LITEPULSE_IOC_TRAIN_ADJUST, &change), EOPNOTSUPP));
+	stop_train(fd);
 	close(fd);
 	close(pulse);
 }
@@ -173,6 +188,45 @@ static void bursts(int pulse)
 	CHECK(respond(fd, (struct litepulse_responder){
 			.flags = LITEPULSE_RESPONDER_PULSES(2) }) == -EINVAL);
 	CHECK(!respond(fd, NO_RESPONDER));
+	close(fd);
+}
+
+/* The marker port: profiles, the width of marks, bytes of the tty; the settings outlive a claim. */
+static void marker_port(int pulse)
+{
+	const unsigned int to_port = LITEPULSE_PROFILE_TO_PORT;
+	struct litepulse_launch mark = { .profile = 1, .data = 0x2a };
+	struct litepulse_info info;
+	int fd = claim(pulse), tty;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info) && info.flags & LITEPULSE_INFO_PORT);
+	CHECK(!set_profile(fd, 1, 9600, to_port) && known("port1") == 1 && known("port0") == 0);
+	CHECK(set_profile(fd, 1, 9600, to_port << 1) == -EINVAL);
+	CHECK(!set_port(fd, LITEPULSE_PORT_WIDTH, 5000, 0) && known("mark") == 5000);
+	/* A mark is no launch on the line: it may have any level at rest. */
+	CHECK(!ioctl(fd, LITEPULSE_IOC_REST, &(struct litepulse_rest){ LITEPULSE_REST_LOW, 0 }));
+	mark.tick = now(pulse) + 1000000000;
+	CHECK(!try_launch(fd, mark));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_FLUSH));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_REST, &(struct litepulse_rest){ LITEPULSE_REST_HIGH, 0 }));
+	/* What is refused changes nothing. */
+	CHECK(set_port(fd, 0, 0, 0) == -EINVAL);
+	CHECK(set_port(fd, LITEPULSE_PORT_TTY << 1, 0, 0) == -EINVAL);
+	CHECK(set_port(fd, LITEPULSE_PORT_TTY, 1, 1) == -EINVAL);
+	CHECK(set_port(fd, LITEPULSE_PORT_WIDTH, 1, 1) == -EINVAL);
+	CHECK(set_port(fd, LITEPULSE_PORT_TTY, 0, 2) == -EINVAL);
+	CHECK(known("mark") == 5000 && known("port0") == 0);
+	/* Bytes of the tty: whatever bit rate a program sets. */
+	CHECK(!set_port(fd, LITEPULSE_PORT_WIDTH | LITEPULSE_PORT_TTY, 7, 1));
+	CHECK(known("mark") == 7 && known("port0") == 1);
+	close(fd);
+	tty = open_tty(B115200);
+	CHECK(known("port0") == 1 && known("mark") == 7);
+	close(tty);
+	fd = claim(pulse);
+	CHECK(!set_port(fd, LITEPULSE_PORT_TTY, 0, 0) && known("port0") == 0 && known("mark") == 7);
+	CHECK(!set_port(fd, LITEPULSE_PORT_WIDTH, 0, 0) && known("mark") == 0);
+	CHECK(!set_profile(fd, 1, 9600, 0) && known("port1") == 0);
 	close(fd);
 }
 
@@ -286,6 +340,7 @@ static void abi(void)
 	rights(pulse);
 	lin_slave(pulse);
 	bursts(pulse);
+	marker_port(pulse);
 	sizes(pulse);
 	levels(pulse);
 	wait_for_room(pulse);

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from litepulse import compatibility
 from litepulse.columns import EdgeRecords
-from litepulse.errors import BadInput
-from litepulse.layout import regs
+from litepulse.errors import BadInput, Unsupported
+from litepulse.layout import CHANGE_MIN_PERIOD, TRAIN_MIN_PERIOD, regs
 from litepulse.line import Launch, LinEntry, Profile, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period, Timescale
@@ -27,6 +27,7 @@ SIM, UARTBONE, REMOTE, DRIVER = "sim", "uartbone", "remote", "driver"  # Identit
 RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
 LAUNCH_PROFILE = 1
 CLOCKS = ("monotonic", "realtime", "tai", "phc")
+NO_PORT = "this board has no marker port"
 NO_LIN_SLAVE = "the board's core was built without a LIN slave (lin_entries=0)"
 
 
@@ -49,12 +50,19 @@ class Identity:
     session: int
     echo_limit: int  # ticks
     clocks: tuple[str, ...] = ()  # those of CLOCKS in which events have a time, too
+    port: bool = False  # there is a marker port
     nodes: Mapping[str, str] = field(default_factory=dict[str, str])  # further devices of the board: {"tty": "/dev/ttyPULSE0"}
 
     @property
     def timescale(self) -> Timescale:
         """Converts between ticks and seconds."""
         return Timescale(self.clock_hz, self.samples_per_cycle)
+
+    @property
+    def train_min_period(self) -> int:
+        """The least period of a train, ticks. With an older map it is that of a train that can be changed."""
+        fast = compatibility.has(self.version, compatibility.FAST_TRAINS)
+        return (TRAIN_MIN_PERIOD if fast else CHANGE_MIN_PERIOD) * self.samples_per_cycle
 
     def echo(self, ticks: int | None) -> int:
         """The echo time that the core uses for a requested one: up to whole cycles; None: that after a reset. BadInput if out of range."""
@@ -94,6 +102,20 @@ def pin_levels(word: int, identity: Identity) -> tuple[bool, ...]:
     """Status.levels from a word that has them as bits, input 0 lowest."""
     known = compatibility.has(identity.version, compatibility.LEVELS)
     return tuple(bool(word >> channel & 1) for channel in range(identity.inputs + 1)) if known else ()
+
+
+def check_port(identity: Identity) -> None:
+    """Unsupported if a board has no marker port; its map may be too old for one."""
+    compatibility.require(identity.name, identity.version, compatibility.MARKS)
+    if not identity.port:
+        raise Unsupported(f"{identity.name}: {NO_PORT}")
+
+
+def check_train(identity: Identity, period: Period) -> None:
+    """Unsupported if the map of a board is too old, or too new, for a train."""
+    compatibility.require_known(identity.name, identity.version)
+    if period.whole < identity.train_min_period:
+        compatibility.require(identity.name, identity.version, compatibility.FAST_TRAINS)
 
 
 def check_core(identity: Identity, response: Response) -> None:
@@ -251,6 +273,14 @@ class LineControl(Protocol):
         """How long after our own transmission its echo may come; None: as after a reset. Returns the time used."""
         ...
 
+    def set_mark_width(self, ticks: int) -> None:
+        """How long each mark lasts from now on; 0: until the next one. Unsupported without a marker port."""
+        ...
+
+    def set_tty_marks(self, on: bool) -> None:
+        """Whether each byte that is written to the kernel's tty of the board is a mark. Unsupported where there is none, and why."""
+        ...
+
     def transmit(self, data: bytes) -> int:
         """Queues best-effort bytes, which use the receiver's profile; returns how many found room. Events of source 'tty' tell the rest."""
         ...
@@ -279,8 +309,8 @@ class TrainControl(Protocol):
         """Within it what becomes of changes of the train is recorded, by whomever that was started."""
         ...
 
-    def request_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
-        """Changes period and phase of the running train, from a pulse on, 0: the next one.
+    def request_change(self, period: Period, step: int, at_pulse: int, width: int | None = None) -> TrainChange:
+        """Changes period and phase of the running train, and the width of its pulses unless it is None, from a pulse on, 0: the next one.
 
         Refused: what the train does, and what is read back of it, stays as it was; `reason` None: the record of it was lost.
         """
