@@ -65,7 +65,7 @@ def section(text: str, version: str) -> str:
 def disagreements(version: str, tree: Path = ROOT) -> Iterator[str]:
     """A line for each thing that keeps this tree from being that release."""
     if not VERSION.fullmatch(version):
-        yield f"VERSION={version}: a version has three numbers: 0.2.0, or 0.2.0rc1"
+        yield f"VERSION={version}: a version has three numbers: VERSION=0.2.0, or 0.2.0rc1"
         return
     prepare = f"make release-prepare VERSION={version} writes it"
     for name, before in PLACES.items():
@@ -274,7 +274,7 @@ def make(release: Release, without: tuple[str, ...] = (), say: Callable[[str], N
 def main(argv: list[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="make release" if os.environ.get("MAKELEVEL") else None, description="Makes a release.")
-    parser.add_argument("version")
+    parser.add_argument("version", nargs="?", default="")
     parser.add_argument("--prepare", action="store_true", help="write the version into the tree")
     parser.add_argument("--check", action="store_true", help="only whether all agrees")
     parts = ", ".join(PARTS)

@@ -95,7 +95,16 @@ def test_other_disagreements_are_named(tree):
     (tree / "litex_soc" / "regmap.py").write_text(changed.replace('Field("keep", 31, 1', 'Field("kept", 31, 1'))
     assert any("is frozen, and the map differs" in line for line in release.disagreements(VERSION, tree))
     assert len(list(release.disagreements("1.2", tree))) == 1
-    assert release.main(["1.2"]) == 2
+    assert release.main(["1.2"]) == release.main([]) == 2
+
+
+@pytest.mark.parametrize("target", ["release", "release-prepare"])
+def test_a_release_without_a_version(target):
+    """One line, before anything is installed."""
+    done = subprocess.run(["make", "-s", target, "VERSION="], cwd=ROOT, capture_output=True, text=True, check=False)
+    first, *rest = done.stderr.splitlines()
+    assert done.returncode == 2 and done.stdout == "" and first == "release: which? VERSION=0.2.0"
+    assert all(line.startswith("make") for line in rest)
 
 
 def test_a_tree_that_is_no_release_is_refused(capsys):
