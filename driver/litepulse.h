@@ -260,8 +260,8 @@ struct litepulse_take_ops {
  *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
  *	change while a train runs, or an error of the transport: then the board has, or gets back,
  *	what it had
- * @set_port: ticks that marks last, and whether the tty's bytes are marks; NULL: it stays. 0, -EBUSY
- *	if profile 0 is in use, or an error of the transport: then as above
+ * @set_port: ticks that marks last, and whether the tty's bytes are marks; NULL: it stays. 0,
+ *	-EBUSY if profile 0 is in use, or an error of the transport: then as above
  * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
  *	and the tty gets no other lead while the train runs
  * @fits_lin: 0 if profile 0 is one that a LIN slave can have, else -ERANGE; or -EINTR

@@ -678,8 +678,8 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
  * @claimant: holder of the claim
  * @port: what changes
  *
- * Return: 0, -EINVAL, -EOPNOTSUPP if the core has no marker port, -EBUSY if something uses profile 0
- * that an earlier claim has kept, -ESTALE, or an error of the transport.
+ * Return: 0, -EINVAL, -EOPNOTSUPP if the core has no marker port, -EBUSY if something uses profile
+ * 0 that an earlier claim has kept, -ESTALE, or an error of the transport.
  */
 int litepulse_output_set_port(struct litepulse *lp, struct litepulse_claimant *claimant,
 			      const struct litepulse_port *port)
@@ -993,7 +993,9 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 	if (error)
 		return error;
 	if (train->period) {
-		if (new_width && !adjust->width == (train->kind == LITEPULSE_LAUNCH_PULSE))
+		const bool pulses = train->kind == LITEPULSE_LAUNCH_PULSE;
+
+		if (new_width && pulses == !adjust->width)
 			return -EINVAL;
 		/* The word may still have the width of a change that was refused. */
 		if (!new_width)
