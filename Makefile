@@ -181,6 +181,19 @@ dist: need-demo ## what pip installs: the wheel and the source archive, in build
 deb: need-demo ## Debian packages of the command, the driver (DKMS) and its header, in build/deb
 	@$(BIN)/python scripts/deb.py
 
+.PHONY: need-version
+need-version:
+	@[ -n "$(VERSION)" ] || { echo "release: which? VERSION=0.2.0" >&2; exit 2; }
+
+# BITSTREAMS=cached takes those that were built here, BITSTREAMS=none leaves them out. RELEASING.md has the steps around it.
+.PHONY: release
+release: need-version need-all ## VERSION=0.2.0: all that a release publishes, with all bitstreams (hours), in build/release; BITSTREAMS=cached|none, WITHOUT="docs debs"
+	@$(BIN)/python scripts/release.py $(VERSION) $(if $(BITSTREAMS),--bitstreams $(BITSTREAMS)) $(foreach part,$(WITHOUT),--without $(part))
+
+.PHONY: release-prepare
+release-prepare: need-version need-all ## VERSION=0.2.0: writes the version where it stands, the heading in CHANGELOG.md, and freezes the register map
+	@$(BIN)/python scripts/release.py --prepare $(VERSION)
+
 .PHONY: man
 man: need-demo ## man pages of the command, in build/man, by Debian's help2man: man -M build/man litepulse-train
 	@PYTHONPATH=sw $(BIN)/python scripts/man_pages.py build/man/man1

@@ -115,6 +115,14 @@ struct litepulse_moderation {
 	unsigned int idle_us;
 };
 
+/* The oldest minor version of the register map that is driven, and since which it has what. */
+#define LITEPULSE_MINOR_OLDEST 6
+#define LITEPULSE_MINOR_REST 7
+#define LITEPULSE_MINOR_LEVELS 8
+#define LITEPULSE_MINOR_BURST 9
+#define LITEPULSE_MINOR_WIDTH 10 /* and fast trains */
+#define LITEPULSE_SHORT_TIME BIT(24) /* before BURST, times of the responder were below it */
+
 /* Of the line word: the level between launches. */
 #define LITEPULSE_LINE_REST (LITEPULSE_CFG_LINE_REST_MASK | LITEPULSE_CFG_LINE_REST_LEVEL_MASK)
 
@@ -252,8 +260,8 @@ struct litepulse_take_ops {
  *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
  *	change while a train runs, or an error of the transport: then the board has, or gets back,
  *	what it had
- * @set_port: ticks that marks last, and whether the tty's bytes are marks; NULL: it stays. 0, -EBUSY
- *	if profile 0 is in use, or an error of the transport: then as above
+ * @set_port: ticks that marks last, and whether the tty's bytes are marks; NULL: it stays. 0,
+ *	-EBUSY if profile 0 is in use, or an error of the transport: then as above
  * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
  *	and the tty gets no other lead while the train runs
  * @fits_lin: 0 if profile 0 is one that a LIN slave can have, else -ERANGE; or -EINTR
@@ -553,6 +561,18 @@ struct litepulse {
 	struct platform_device *lin;
 	struct dentry *debugfs;
 };
+
+/* Whether the core's register map is at least that old, see LITEPULSE_MINOR_OLDEST. */
+static inline bool litepulse_has(const struct litepulse *lp, unsigned int minor)
+{
+	return lp->version >= (LITEPULSE_VERSION_MAJOR << 16 | minor);
+}
+
+/* A core with a newer map is read, and sends nothing: its map only adds to ours. */
+static inline bool litepulse_is_newer(const struct litepulse *lp)
+{
+	return litepulse_has(lp, LITEPULSE_VERSION_MINOR + 1);
+}
 
 /* As struct litepulse_take_ops says; for transports. */
 static inline void litepulse_take_events(struct litepulse *lp,

@@ -606,11 +606,15 @@ int litepulse_board_identify(struct litepulse *lp)
 	lp->version = WORD(ID_VERSION);
 	major = FIELD_GET(LITEPULSE_CSR_ID_VERSION_MAJOR_MASK, lp->version);
 	minor = FIELD_GET(LITEPULSE_CSR_ID_VERSION_MINOR_MASK, lp->version);
-	/* While major is 0, any change counts as minor. */
-	if (major != LITEPULSE_VERSION_MAJOR || (!major && minor != LITEPULSE_VERSION_MINOR))
+	if (major != LITEPULSE_VERSION_MAJOR || minor < LITEPULSE_MINOR_OLDEST)
 		return dev_err_probe(lp->dev, -ENODEV,
-				     "the core is version %u.%u, this driver is for %u.%u\n", major,
-				     minor, LITEPULSE_VERSION_MAJOR, LITEPULSE_VERSION_MINOR);
+				     "the core is version %u.%u, this driver is for %u.%u to %u.%u\n",
+				     major, minor, LITEPULSE_VERSION_MAJOR, LITEPULSE_MINOR_OLDEST,
+				     LITEPULSE_VERSION_MAJOR, LITEPULSE_VERSION_MINOR);
+	if (litepulse_is_newer(lp))
+		dev_warn(lp->dev,
+			 "the core is version %u.%u, newer than this driver's %u.%u: it sends nothing\n",
+			 major, minor, LITEPULSE_VERSION_MAJOR, LITEPULSE_VERSION_MINOR);
 	geometry = WORD(ID_GEOMETRY);
 	lp->samples = FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_SAMPLES_MASK, geometry);
 	lp->inputs = FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_INPUTS_MASK, geometry);

@@ -123,6 +123,7 @@ static int litepulse_chardev_status(struct litepulse_reader *reader,
 	if (!(word & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
 		status->flags |= LITEPULSE_STATUS_QUEUE;
 	status->launch_free = FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, free);
+	/* Bits that an older core does not have read 0, see LITEPULSE_MINOR_LEVELS. */
 	levels = FIELD_GET(LITEPULSE_CSR_STATUS_LEVELS_MASK, word);
 	status->inputs = levels & (BIT(lp->inputs) - 1);
 	status->rx = !!(levels & BIT(lp->inputs));

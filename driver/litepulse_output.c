@@ -212,14 +212,17 @@ int litepulse_output_stop_owed(struct litepulse *lp)
  * @lp: device
  * @claimant: a new one
  *
- * Return: 0, -EBUSY, or an error of the transport: what the claim before has left could not be
- * stopped, and must not be taken for output of this one later.
+ * Return: 0, -EBUSY, -EOPNOTSUPP if the core is newer than this driver, or an error of the
+ * transport: what the claim before has left could not be stopped, and must not be taken for output
+ * of this one later.
  */
 int litepulse_output_claim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
 	int error;
 
 	lockdep_assert_held(&lp->claim.mutex);
+	if (litepulse_is_newer(lp))
+		return -EOPNOTSUPP;
 	if (lp->claim.claimant)
 		return -EBUSY;
 	error = litepulse_output_stop_owed(lp);
@@ -459,8 +462,8 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
  * @claimant: holder of the claim
  * @rest: which
  *
- * Return: 0, -EINVAL, -EBUSY if something timed runs or waits, -ESTALE, or an error of the
- * transport: then nothing has changed.
+ * Return: 0, -EINVAL, -EBUSY if something timed runs or waits, -EOPNOTSUPP if the core is too old,
+ * -ESTALE, or an error of the transport: then nothing has changed.
  */
 int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *claimant,
 			      const struct litepulse_rest *rest)
@@ -472,6 +475,8 @@ int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *c
 	lockdep_assert_held(&lp->claim.mutex);
 	if (rest->level > LITEPULSE_REST_LOW || rest->reserved)
 		return -EINVAL;
+	if (bits && !litepulse_has(lp, LITEPULSE_MINOR_REST))
+		return -EOPNOTSUPP;
 	error = litepulse_board_usable(lp, claimant);
 	if (error || bits == before)
 		return error;
@@ -673,8 +678,8 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
  * @claimant: holder of the claim
  * @port: what changes
  *
- * Return: 0, -EINVAL, -EOPNOTSUPP if the core has no marker port, -EBUSY if something uses profile 0
- * that an earlier claim has kept, -ESTALE, or an error of the transport.
+ * Return: 0, -EINVAL, -EOPNOTSUPP if the core has no marker port, -EBUSY if something uses profile
+ * 0 that an earlier claim has kept, -ESTALE, or an error of the transport.
  */
 int litepulse_output_set_port(struct litepulse *lp, struct litepulse_claimant *claimant,
 			      const struct litepulse_port *port)
@@ -890,10 +895,11 @@ static int litepulse_output_train_begin(struct litepulse *lp, struct litepulse_c
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
 		return -EBUSY;
 	lp->port_ops->train_starts(lp);
-	if (changes) {
+	/* An older core has no other trains than those that can be changed. */
+	if (changes || !litepulse_has(lp, LITEPULSE_MINOR_WIDTH)) {
 		error = litepulse_output_check_changeable(lp, train->period);
 		if (error)
-			return error == -EOPNOTSUPP ? -EINVAL : error;
+			return changes && error == -EOPNOTSUPP ? -EINVAL : error;
 	}
 	/* Until it is known what the board has taken. */
 	lp->claim.train.period = 0;
@@ -912,7 +918,8 @@ static int litepulse_output_train_begin(struct litepulse *lp, struct litepulse_c
  * @train: what
  *
  * Return: 0, -EINVAL, -ENOENT if its profile was never set, -EBUSY while one runs, -ETIME if it
- * should have begun before that can be, -ESTALE, or an error of the transport.
+ * should have begun before that can be, -EOPNOTSUPP if the core is too old for so fast a train,
+ * -ESTALE, or an error of the transport.
  */
 int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 const struct litepulse_train *train)
@@ -942,8 +949,9 @@ int litepulse_output_train_start_changeable(struct litepulse *lp,
  * @adjust: how
  *
  * Return: 0 when it is taken; -EINVAL, -EBUSY while another change waits, -ETIME if it is too
- * late, -EOPNOTSUPP if the train is too fast to be changed, -ENODATA if a width is given and it is
- * not known what train runs, -ESTALE, or an error of the transport.
+ * late, -EOPNOTSUPP if the train is too fast to be changed, or the core too old for a width,
+ * -ENODATA if a width is given and it is not known what train runs, -ESTALE, or an error of the
+ * transport.
  */
 int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
 				  const struct litepulse_train_adjust *adjust)
@@ -969,6 +977,8 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 	    (!new_width && adjust->width) ||
 	    !litepulse_output_fraction_ok(adjust->num, adjust->den))
 		return -EINVAL;
+	if (new_width && !litepulse_has(lp, LITEPULSE_MINOR_WIDTH))
+		return -EOPNOTSUPP;
 	error = litepulse_board_usable(lp, claimant) ?:
 		litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (error)
@@ -983,7 +993,9 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 	if (error)
 		return error;
 	if (train->period) {
-		if (new_width && !adjust->width == (train->kind == LITEPULSE_LAUNCH_PULSE))
+		const bool pulses = train->kind == LITEPULSE_LAUNCH_PULSE;
+
+		if (new_width && pulses == !adjust->width)
 			return -EINVAL;
 		/* The word may still have the width of a change that was refused. */
 		if (!new_width)
@@ -991,7 +1003,8 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 	} else if (new_width) {
 		return -ENODATA;
 	}
-	skip = train->period ? 0 : 1;
+	/* While a train runs an older core refuses the word. */
+	skip = train->period && litepulse_has(lp, LITEPULSE_MINOR_WIDTH) ? 0 : 1;
 	error = litepulse_output_train_command(lp, words + skip, ARRAY_SIZE(words) - skip, false,
 					       true);
 	if (litepulse_output_is_unknown(error)) {
@@ -1190,8 +1203,9 @@ static int litepulse_output_check_lin(struct litepulse *lp,
  * it when it is triggered.
  *
  * Return: 0, -EINVAL (also: what does not fit), -ENOENT if its profile was never set, -ESTALE, or
- * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the
- * tty's settings are not those of a bus, -EINTR.
+ * an error of the transport; -EOPNOTSUPP if the core is too old for a burst or for these times. Of
+ * a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of
+ * a bus, -EINTR.
  */
 int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
 				   const struct litepulse_responder *responder)
@@ -1254,6 +1268,10 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 					      responder->data, responder->width);
 	if (!error && responder->trigger == LITEPULSE_TRIGGER_LIN)
 		error = litepulse_output_check_lin(lp, responder);
+	if (!error && !litepulse_has(lp, LITEPULSE_MINOR_BURST) &&
+	    (responder->flags & LITEPULSE_RESPONDER_PULSES_MASK ||
+	     max(responder->delay, responder->holdoff) >= LITEPULSE_SHORT_TIME))
+		error = -EOPNOTSUPP;
 	error = error ?: litepulse_board_usable(lp, claimant);
 	error = error ?: mutex_lock_killable(&lp->setup.mutex);
 	if (error)

@@ -365,7 +365,8 @@ static int litepulse_tty_serial_ioctl(struct tty_struct *tty, unsigned int cmd, 
 
 /*
  * If the line is lent the port does not start. The serial core lets root open such a tty all the
- * same, without input and output: opening this one fails instead.
+ * same, without input and output: opening this one fails instead. That of a core which is newer
+ * than this driver fails, too, as its bytes would be sent.
  */
 static int litepulse_tty_serial_open(struct tty_struct *tty, struct file *file)
 {
@@ -375,16 +376,20 @@ static int litepulse_tty_serial_open(struct tty_struct *tty, struct file *file)
 	/* The serial core would leave one that is to wake the machine running over a suspend. */
 	if (tty->dev)
 		device_set_wakeup_capable(tty->dev, false);
-	if (error || !tty_io_error(tty))
+	if (error)
 		return error;
 	lp = litepulse_tty_serial_get_board(tty);
 	if (!lp)
 		return 0;
-	error = mutex_lock_killable(&lp->setup.mutex);
-	if (!error) {
-		if (lp->tty && lp->tty->lent)
-			error = -EBUSY;
-		mutex_unlock(&lp->setup.mutex);
+	if (litepulse_is_newer(lp)) {
+		error = -EOPNOTSUPP;
+	} else if (tty_io_error(tty)) {
+		error = mutex_lock_killable(&lp->setup.mutex);
+		if (!error) {
+			if (lp->tty && lp->tty->lent)
+				error = -EBUSY;
+			mutex_unlock(&lp->setup.mutex);
+		}
 	}
 	litepulse_board_put(lp);
 	return error;

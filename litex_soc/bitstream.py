@@ -374,19 +374,31 @@ def write_good_seeds(results):
     GOOD_SEEDS.write_text("\n".join([*head, *(f"{name} = {seed}" for name, seed in seeds.items()), ""]))
 
 
-def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False, search=False):
+class NotKnown(ToolError):
+    """The cache has no such bitstream."""
+
+
+def known(choice):
+    """What build() returns, with the bitstream in its place, if `make boards` or `make bitstream` left it in the cache; else None."""
+    for search in (True, False):
+        with contextlib.suppress(NotKnown):
+            return build(choice, search=search, only_known=True)
+    return None
+
+
+def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False, search=False, only_known=False):
     """Builds the bitstream of a Choice: [Result, ...], the best first.
 
     The seed that was good last is tried first, and is enough when it meets all clocks, unless `search` asks for a look at others: until
     they are enough(), or all of them with `every`. There is a bitstream (bitstream_path) if the first result fits and its margin is
-    not negative. If another process builds in the same folder, it waits.
+    not negative. If another process builds in the same folder, it waits. only_known: NotKnown unless the cache has it.
     """
     folder = folder or BUILD / choice.name
     with locked(folder.with_name(f"{folder.name}.lock")):
-        return _build(choice, seeds, say, folder, every, search)
+        return _build(choice, seeds, say, folder, every, search, only_known)
 
 
-def _build(choice, seeds, say, folder, every, search):
+def _build(choice, seeds, say, folder, every, search, only_known):
     start = time.monotonic()
     top, options, clocks, nets, files = write_sources(choice, folder)
     command = synthesis(choice.fpga, choice.samples)
@@ -398,6 +410,8 @@ def _build(choice, seeds, say, folder, every, search):
                 shutil.copyfile(file, folder / file.name)
         say(f"{choice.name}: known, same files and tools")
         return [Result(**r) for r in json.loads((folder / "results.json").read_text())]
+    if only_known:
+        raise NotKnown(f"{choice.name} is not in the cache")
     say(f"{choice.name}: synthesis")
     run_tool(folder, "yosys", "-q", "-l", "yosys.log", "-p", f"read_verilog -sv {' '.join(files)}; {command.format(top)}")
     results = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 # Identification ---------------------------------------------------------------------------------------------
 
 MAGIC = 0x4C504C53  # "LPLS"
-VERSION_MAJOR = 0  # a reader refuses another major version (while 0: another minor version, too)
+VERSION_MAJOR = 0  # a reader refuses another major version
 VERSION_MINOR = 10
 
 
@@ -144,7 +144,7 @@ CSRS = (
         1,
         _READ,
         "Version of this register map.",
-        Field("minor", 0, 16, "Counts additions (while major is 0: any change).", reset=VERSION_MINOR),
+        Field("minor", 0, 16, "Counts additions; nothing else changes.", reset=VERSION_MINOR),
         Field("major", 16, 16, "A reader refuses another one.", reset=VERSION_MAJOR),
     ),
     _csr(

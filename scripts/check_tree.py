@@ -30,7 +30,7 @@ LICENCE = "BSD-2-Clause"
 # REUSE.toml has their licences.
 NO_LICENCE_LINE = re.compile(
     r"LICENSE$|LICENSES/|debian/(copyright|source/format)$|docs/(images/|experiments\.json$)|requirements/"
-    r"|driver/upstream/tree/Documentation/ABI/|sw/litepulse/certify/schema\.json$|sim/boards/nextpnr_icebreaker\.json$"
+    r"|driver/upstream/tree/Documentation/ABI/|sw/litepulse/certify/schema\.json$|\.zenodo\.json$|sim/boards/nextpnr_icebreaker\.json$"
 )
 # Yosys reads `-W'(x)` as `(-W)'(x)`, without a warning: other hardware than the simulators show.
 SIGNED_CAST = re.compile(r"""(?:[=(,?:{+<>!~^-]\s*|[&|]\s+)[-~!&|^]\s*(?:\w+|\([^()]*\))'\(""")
@@ -206,9 +206,16 @@ def versions() -> Iterator[tuple[str, int, str]]:
             yield "CHANGELOG.md", 1, f"the first table says {what} {rows.get(what)}, the source {version}"
         if what != "package" and version not in newest:
             yield "CHANGELOG.md", 1, f"no table begins with {what} {version}"
-    found = re.findall(r"(?m)^### (.+)$", text)
-    if re.findall(r"(?m)^## \[([^\]]+)\]", text) != ["Unreleased"] or found != [name for name in CHANGES if name in found]:
-        yield "CHANGELOG.md", 1, f"one release, [Unreleased], with sections in the order of {', '.join(CHANGES)}"
+    newest, *releases = re.findall(r"(?m)^## \[([^\]]+)\]", text) or [""]
+    if newest != "Unreleased" or releases[:1] not in ([], [__version__]):
+        yield "CHANGELOG.md", 1, f"the releases are [Unreleased], then [{__version__}], if that was released"
+    for part in re.split(r"(?m)^## ", text):
+        found = re.findall(r"(?m)^### (.+)$", part)
+        if found != [name for name in CHANGES if name in found]:
+            yield "CHANGELOG.md", 1, f"sections are in the order of {', '.join(CHANGES)}"
+    for day in re.findall(r"(?m)^date-released: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8")):
+        if f"## [{__version__}] - {day}\n" not in text:
+            yield "CITATION.cff", 1, f"released on {day}, CHANGELOG.md has another day"
     if f"\nversion: {__version__}\n" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8"):
         yield "CITATION.cff", 1, f"the version is {__version__}"
 

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from litex_soc import regmap
 from scripts.debian_package import obtain
 from sim.cocotb_rig import SIM, run_folder
 from sim.driver import echo_rig, fuzz_boots
@@ -68,6 +69,34 @@ def test_settings_of_output(what, sleeps):
     """No program changes settings of output that a claim kept, or of its responder, also after the
     driver has found it again."""
     works(f"run /use {what}", parameters=f"sleeps={sleeps} keeps=1")
+
+
+NEWER = regmap.VERSION_MINOR + 1
+
+
+@pytest.mark.quick
+@pytest.mark.seconds(60)
+def test_a_core_with_an_older_register_map():
+    """All works; what its map lacks is refused as not supported."""
+    works("run /use older", parameters="minor=6")
+
+
+@pytest.mark.quick
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_a_core_with_a_newer_register_map(sleeps):
+    """It is read: events, status, time. Claims and the tty are refused, and the log says why."""
+    run = works("run /use newer", parameters=f"minor={NEWER} sleeps={sleeps}")
+    assert f"the core is version 0.{NEWER}, newer than this driver's 0.{regmap.VERSION_MINOR}: it sends nothing" in run.log
+
+
+@pytest.mark.seconds(60)
+def test_a_core_that_is_too_old(echo_board):
+    """It is refused with a line that says which cores are not."""
+    jobs = ["insmod litepulse.ko", "insmod echo_board.ko minor=5", "rmmod echo_board", "rmmod litepulse", "leaks"]
+    run = boot(jobs, echo_board)
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+    assert f"the core is version 0.5, this driver is for 0.6 to 0.{regmap.VERSION_MINOR}" in run.log
 
 
 TOO_LONG = "lead and lag of RS-485 are 65 us at most"  # of the echo board: 65535 ns

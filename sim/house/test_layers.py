@@ -15,9 +15,9 @@ from sim.cocotb_rig import ROOT, SIM
 
 PACKAGE = ROOT / "sw" / "litepulse"
 # What all layers share: words, numbers and records. It knows none of them.
-MODEL = {"errors", "limits", "units", "line", "streams", "columns", "layout", "regs", "measurement"}
+MODEL = {"errors", "limits", "units", "line", "streams", "columns", "layout", "regs", "measurement", "compatibility"}
 # What the kernel shows of ports and boards, who is plugged in where; and its clock. Also below the backends.
-HOST = {"ports", "attached", "usb_boards", "boottime"}
+HOST = {"ports", "attached", "usb_boards", "flash_boards", "boottime"}
 # Entry points, which wire the layers; `demo` is a program of its own, and pytest begins its plugin.
 TOP = {"cli", "entry", "__main__", "demo", "pytest_plugin"}
 
@@ -44,6 +44,8 @@ def imports(text, known):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "litepulse":
             base = node.module.removeprefix("litepulse").lstrip(".")
             for alias in node.names:
+                if alias.name == "__version__":  # a text that the package has before it imports anything
+                    continue
                 whole = f"{base}.{alias.name}".lstrip(".")
                 found.add(whole if whole in known or f"{whole}.__init__" in known else base or "__init__")
         elif isinstance(node, ast.Import):

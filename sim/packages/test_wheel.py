@@ -105,7 +105,7 @@ def test_wheel_has_what_it_needs_and_nothing_else(wheel):
         "boot/boot.c",
     ):
         assert f"litex_soc/{name}" in rest
-    for name in ("generate.py", "board_cards.py", "boards_page.py", "size.py", "cable.py"):
+    for name in ("generate.py", "board_cards.py", "boards_page.py", "size.py", "cable.py", "frozen_map.py"):
         assert f"litex_soc/{name}" in own - rest, "it writes into a clone"
 
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from litepulse import backends, reference
-from litepulse.backends.interface import LAUNCH_PROFILE, NO_PORT, Backend, ClockReading, Identity, Status, Stopped, TrainChange
+from litepulse.backends.interface import LAUNCH_PROFILE, Backend, ClockReading, Identity, Status, Stopped, TrainChange, check_port
 from litepulse.backends.wallclock import ClockTick, ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
 from litepulse.discipline import Disciplined
@@ -479,8 +479,7 @@ class Board:
         """Settings of the marker port: how long each mark lasts (0: until the next one); whether each byte that a program writes to the
         kernel's tty of this board is a mark. None: as before. Unsupported, in one line, if the board has no marker port.
         """
-        if not self.identity.port:
-            raise Unsupported(f"{self.name}: {NO_PORT}")
+        check_port(self.identity)
         if width is not None:
             self.backend.line.set_mark_width(self.timescale.whole_ticks(to_duration(width, "width"), "width", 0, WORD - 1))
         if tty is not None:

@@ -328,7 +328,8 @@ class Capture(Listen[Found, CaptureEvent]):
         """To the files, what of a look was taken."""
         channels = self.plan.channels
         numbers = {channel_name(self._backend, channel): number for number, channel in enumerate(channels)}
-        levels = [self._receiver.levels[channel] for channel in channels]
+        pins_now = self._receiver.levels
+        levels = [pins_now[channel] if pins_now else None for channel in channels]
         known = self.poller.tick
         if self._last_tick is not None:
             known = min(known, self._last_tick)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from litepulse import attach, attached, regs
+from litepulse import attach, attached, compatibility
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse
 from litepulse.limits import DEFAULT_BAUD
 from litepulse.ports import Host, Port, choose, describe, find_bridges, may_open, preferred, sibling, text
@@ -311,9 +311,11 @@ class Doctor:
 
     def core(self) -> Check:
         """A LitePulse of our version."""
-        mine = f"{regs.VERSION_MAJOR}.{regs.VERSION_MINOR}"
+        mine = compatibility.named(compatibility.OURS)
+        if self.found and (note := compatibility.note(self.found.version)):
+            return Check("core", NOTE, note)
         if self.found:
-            return Check("core", OK, f"LitePulse {self.found.version[0]}.{self.found.version[1]}, as this program")
+            return Check("core", OK, f"LitePulse {mine}, as this program")
         if self.board:
             return Check("core", OK, "the kernel has found it")
         if self.problem:

@@ -324,8 +324,9 @@ class Pins:
         """Edges are recorded from here on, at the latest."""
         self._begun = self._clean = self._known = self._last = tick
 
-    def look(self, found: Sequence[Any], levels: Sequence[bool], known: int, missing: bool) -> None:
-        """What came at a look: found as Capture has it, with the number of a pin instead of its name; levels: of the pins meanwhile.
+    def look(self, found: Sequence[Any], levels: Sequence[bool | None], known: int, missing: bool) -> None:
+        """What came at a look: found as Capture has it, with the number of a pin instead of its name; levels: of the pins meanwhile, None
+        where they are not known.
 
         known: all that happened before is in it, or in an earlier one; missing: but for records that no Lost stands for yet
         """
@@ -347,9 +348,9 @@ class Pins:
         if self.files and self.files[0].first_tick is None:
             self._begin(found, first, levels, whole)
         elif whole and self._clean is not None:
-            for pin in range(len(self._names)):
-                if pin not in first:
-                    self._push(self._clean, "level", (pin << 1) | levels[pin])
+            for pin, level in enumerate(levels):
+                if pin not in first and level is not None:
+                    self._push(self._clean, "level", (pin << 1) | level)
         self._known = max(self._known, self._last if missing else known)
         self._clean = self._known if whole else None
         self._flush(self._known - self._hold)
@@ -359,15 +360,15 @@ class Pins:
     def _push(self, tick: int, what: Any, value: Any) -> None:
         heapq.heappush(self._waiting, (tick, next(self._order), what, value))
 
-    def _begin(self, found: Sequence[Any], first: dict[int, int], levels: Sequence[bool], whole: bool) -> None:
+    def _begin(self, found: Sequence[Any], first: dict[int, int], levels: Sequence[bool | None], whole: bool) -> None:
         """Before its first edge a pin had the other level; without any, that of now."""
         assert self._begun is not None
         begun = min([self._begun, *(tick - 1 for tick, *_ in found)])
         for pin in range(len(self._names)):
             if pin in first:
                 self._levels[pin] = 1 - first[pin]
-            elif whole:
-                self._levels[pin] = int(levels[pin])
+            elif whole and (level := levels[pin]) is not None:
+                self._levels[pin] = int(level)
         self._written = begun
         for file in self.files:
             file.first_tick = begun

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
+from litepulse import compatibility
 from litepulse.backends.wallclock import ClockTime
 from litepulse.board import Board, open_named
 from litepulse.errors import LitePulseError, Unsupported
@@ -126,6 +127,8 @@ class LitePulseTrigger(_Base):
         """The level of an input, a moment ago."""
         if self.board is None:
             raise LitePulseError("the trigger box is closed")
+        identity = self.board.identity
+        compatibility.require(identity.name, identity.version, compatibility.LEVELS)
         return int(self.board.status().levels[self.board.channel(pin)])
 
     def _send(self, board: Board, data: Whole, at: When | None) -> Sent:

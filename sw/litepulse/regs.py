@@ -344,7 +344,7 @@ CSRS = (
         Field("magic", 0, 32, "`LPLS`: a LitePulse core answers."),
     ), reset=0x4c504c53),
     Register("id_version", 1, "Version of this register map.", (
-        Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
+        Field("minor", 0, 16, "Counts additions; nothing else changes."),
         Field("major", 16, 16, "A reader refuses another one."),
     ), reset=0x0000000a),
     Register("id_geometry", 2, "What this core was built with.", (

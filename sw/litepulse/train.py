@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, TrainChange, Wanted
+from litepulse import compatibility
+from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, TrainChange, Wanted, check_train
 from litepulse.errors import BadInput, LitePulseError, Refused, TransportError, shown
 from litepulse.interrupt import Flag
 from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone
@@ -57,7 +58,9 @@ def check_width(launch: Launch) -> None:
 def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse: int, width: int | None = None) -> TrainChange:
     """Changes the running train from a pulse on, 0: as early as possible; old: its period until then; width: of a pulse in ticks, None:
     as before. BadInput if the train is too fast to be changed, Refused with the reason."""
-    timescale = backend.identity.timescale
+    identity, timescale = backend.identity, backend.identity.timescale
+    if width is not None:
+        compatibility.require(identity.name, identity.version, compatibility.WIDTHS)
     least = CHANGE_MIN_PERIOD * timescale.samples_per_cycle
     if old.whole < least:
         period = timescale.named(old.whole)
@@ -155,6 +158,7 @@ class Train(Job[Pulse]):
         """Sets profiles and inputs, and forgets what was recorded; nothing moves yet."""
         backend, plan = self._backend, self.plan
         check_alone(backend, "a train is running already; 'litepulse stop' ends it, 'litepulse adjust' changes it")
+        check_train(backend.identity, plan.period)
         frames = plan.launch.kind == "frame"
         backend.line.set_receiver(plan.profile, frames, plan.loopback)
         backend.line.set_profile(LAUNCH_PROFILE, plan.profile)

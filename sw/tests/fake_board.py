@@ -15,8 +15,10 @@ import socket
 import struct
 import threading
 import time
+import tomllib
 import tty
 from fractions import Fraction
+from pathlib import Path
 
 from litex_soc import regmap
 from sim import bridge_frames
@@ -24,6 +26,8 @@ from sim import bridge_frames
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
 MIN_PERIOD, CHANGE_MIN_PERIOD = 120, 320
+MASK32 = 0xFFFFFFFF
+MAPS = Path(__file__).resolve().parent / "maps"
 CONFIG = {r.name: r for r in regmap.CONFIG}
 BY_INDEX = {r.index: r for r in regmap.CONFIG}
 
@@ -31,6 +35,25 @@ BY_INDEX = {r.index: r for r in regmap.CONFIG}
 def field(word, register, name):
     f = next(f for f in CONFIG[register].fields if f.name == name)
     return word >> f.offset & (1 << f.size) - 1
+
+
+class FrozenMap:
+    """The register map of an earlier version: which bits of each register and configuration word it has."""
+
+    def __init__(self, version):
+        made = tomllib.loads((MAPS / f"{version}.toml").read_text(encoding="utf-8"))
+        major, minor = map(int, made["version"].split("."))
+        self.version = major << 16 | minor
+        self.csrs, self.config = (self.bits(made["registers"][table]) for table in ("CSRS", "CONFIG"))
+
+    @staticmethod
+    def bits(registers):
+        """{word: mask of the fields}; of a register without fields all."""
+        found = {}
+        for register in registers.values():
+            fields = [each for name, each in register.items() if name != "word"]
+            found[register["word"]] = sum((1 << size) - 1 << first for first, size in fields) if fields else MASK32
+        return found
 
 
 class Fifo:
@@ -63,12 +86,22 @@ class FakeBoard:
         port=True,
         csr_base=regmap.CSR_BASE,
         window_base=regmap.WINDOW_BASE,
+        frozen=None,
     ):
+        """frozen: the register map that it answers by, '0.6', one of maps/; None: that of now."""
         self.csr_base, self.window_base = csr_base, window_base
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
         self.event_log2, self.receive_log2, self.lin_log2 = event_depth, receive_depth, lin_depth
         self.has_port = port
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
+        self.map = None
+        if frozen is not None:
+            self.map = FrozenMap(frozen)
+            self.version = self.map.version
+        fast = self.version >= 10  # trains that are, and a width that can be changed
+        self.min_period = MIN_PERIOD if fast else CHANGE_MIN_PERIOD
+        self.fixed_in_train = () if fast else (CONFIG["train_width"].index,)
+        self.beyond = []  # (register or word, what was written) that the frozen map does not have
         self.drop_write = lambda address, words: False  # a write that gets lost on the cable
         self.mute_config = False  # the core does not answer configuration writes
         self.frozen = False
@@ -168,7 +201,8 @@ class FakeBoard:
             | self.levels << 16
         )
         geometry |= self.has_port << 29
-        return {
+        mask = MASK32 if self.map is None else self.map.csrs.get(index, 0)
+        return mask & {
             0: self.magic,
             1: self.version,
             2: geometry,
@@ -209,6 +243,13 @@ class FakeBoard:
 
     def configure(self, index, word):
         self.configs_written += 1
+        if self.map is not None and word & ~self.map.config.get(index, 0):
+            self.beyond.append((BY_INDEX[index].name if index in BY_INDEX else index, word))
+            self.refused += 1
+            return
+        if self.train and index in self.fixed_in_train:
+            self.refused += 1
+            return
         lead_before = self.word("driver_enable") & 0xFFFF
         self.config[index] = word
         if self.mute_config:
@@ -412,7 +453,7 @@ class FakeBoard:
         reason = 0
         if self.train:
             reason = BUSY
-        elif self.length(self.word("train_launch"), self.word("train_width")) is None or period < MIN_PERIOD * self.samples:
+        elif self.length(self.word("train_launch"), self.word("train_width")) is None or period < self.min_period * self.samples:
             reason = INVALID
         elif start < self.tick + LMIN * self.samples:
             reason = LATE

@@ -151,12 +151,7 @@ def test_without_a_device_it_fails_and_does_not_simulate(verb):
 
 
 @pytest.mark.parametrize(
-    "change, why",
-    [
-        ({"magic": 0x12345678}, "not a LitePulse"),
-        ({"version": regs.VERSION_MINOR + 1}, f"version 0.{regs.VERSION_MINOR + 1}"),
-        ({"version": 1 << 16}, "version 1.0"),
-    ],
+    "change, why", [({"magic": 0x12345678}, "not a LitePulse"), ({"version": 5}, "version 0.5"), ({"version": 1 << 16}, "version 1.0")]
 )
 def test_other_devices_and_versions(change, why, board):
     for name, value in change.items():

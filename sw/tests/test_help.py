@@ -29,7 +29,7 @@ def test_help_fits_the_terminal(verb, columns, capsys, monkeypatch):
     wide = [line for line in (text if columns > 40 else rest).splitlines() if len(line) > columns and " " in line.strip()]
     assert wide == [] and usage.startswith("usage: litepulse")
     groups = re.findall(r"(?m)^(\S[^\n]*):$", rest)
-    assert verb in ("", "plot", "completion", "lin header") or groups[-2:] == ["device", "examples"], groups
+    assert verb in ("", "plot", "completion", "flash", "lin header") or groups[-2:] == ["device", "examples"], groups
 
 
 def test_an_example_that_is_folded_means_the_same():

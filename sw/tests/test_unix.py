@@ -60,6 +60,7 @@ VERBS = {
     "serve": (["serve", "--teensy-pulse", "--link", "/nonexistent/serve"], 2),
     "attach": (["attach", "/nonexistent"], 2),
     "detach": (["detach", "/nonexistent"], 2),
+    "flash": (["flash", "--board", "ulx3s", "--file", "{bitstream}", "--dry-run"], 0),
     "doctor": (["doctor", "/nonexistent"], 1),
     "plot": (["plot", "{result}"], 0),
     "completion": (["completion", "bash"], 0),
@@ -106,16 +107,15 @@ def words(board, tmp_path):
     (tmp_path / "bytes").write_bytes(b"some bytes")
     rows = [f"{20_000 * n},0,{1 - n % 2}" for n in range(1, 21)]
     (tmp_path / "pulses").write_text("\n".join(["tick,channel,value", *rows, ""]))
+    (tmp_path / "bitstream").write_bytes(bytes.fromhex("ffffffbdb3ffffffff3b000000e200000041113043"))
     result = {"command": "capture", "simulated": True, "backend": "test", "tick_hz": "48000000", "bytes": [], "lost": 0}
     edges = [{"tick": 1000 * n, "channel": "rx", "level": n % 2} for n in range(10)]
     (tmp_path / "result").write_text(json.dumps(result | {"edges": edges}))
 
     def make(verb, style=None):
-        filled = [
-            word.format(bytes=tmp_path / "bytes", pulses=tmp_path / "pulses", result=tmp_path / "result", ldf=LDF, entries=ENTRIES)
-            for word in VERBS[verb][0]
-        ]
-        port = [] if verb in ("attach", "detach", "doctor", "plot") else ["--port", board.spec]
+        made = {name: tmp_path / name for name in ("bytes", "pulses", "result", "bitstream")}
+        filled = [word.format(**made, ldf=LDF, entries=ENTRIES) for word in VERBS[verb][0]]
+        port = [] if verb in ("attach", "detach", "doctor", "flash", "plot") else ["--port", board.spec]
         return [*COMMAND, *port, *filled, *([f"--{style}"] if style else [])]
 
     return make
@@ -424,7 +424,7 @@ def test_help_has_examples(verb):
     assert done.returncode == 0 and re.search(rf"(?m)^examples:\n  .*litepulse .*{verb}", done.stdout)
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("plot", "completion", "lin header")])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("plot", "completion", "flash", "lin header")])
 def test_every_verb_takes_the_options_of_a_device(verb):
     done = subprocess.run([*COMMAND, *verb.split(), "--help"], env=ENV, capture_output=True, text=True, timeout=60, check=False)
     assert all(option in done.stdout for option in ("--device DEV", "--port PORT", "--sim"))

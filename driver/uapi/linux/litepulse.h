@@ -451,9 +451,9 @@ struct litepulse_profile {
  * changed.
  *
  * LITEPULSE_IOC_TRAIN gives the train that runs as it was requested, with period and width of the
- * last change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
- * or if it was started before the driver found the board, or if the board did not answer to the
- * latest start or change.
+ * last change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none
+ * runs, or if it was started before the driver found the board, or if the board did not answer to
+ * the latest start or change.
  */
 struct litepulse_train {
 	__aligned_u64 start;
@@ -551,11 +551,11 @@ struct litepulse_train_stop {
  *
  * If n is more than 1, launch k, from 0 to n - 1, is exactly @delay + k * @holdoff ticks after the
  * trigger. Until the last launch the tty's bytes wait. Until @holdoff ticks after it, unless it was
- * missed, nothing else triggers. Without LITEPULSE_RESPONDER_REARM the responder is off after one burst. A launch that
- * finds the line busy is reported as missed, and the burst goes on. One that is late ends the
- * burst: launch 0 if @delay is shorter than the core can do, launch 1 if the period is. The number
- * in litepulse_event.data of TX and RESPONDER_MISSED is k; if n is 1, it counts the answers since
- * the responder was armed.
+ * missed, nothing else triggers. Without LITEPULSE_RESPONDER_REARM the responder is off after one
+ * burst. A launch that finds the line busy is reported as missed, and the burst goes on. One that
+ * is late ends the burst: launch 0 if @delay is shorter than the core can do, launch 1 if the
+ * period is. The number in litepulse_event.data of TX and RESPONDER_MISSED is k; if n is 1, it
+ * counts the answers since the responder was armed.
  *
  * LITEPULSE_TRIGGER_LIN: n is 1, @delay is the space before each byte of an answer, @kind is
  * LITEPULSE_LAUNCH_FRAME, @flags has LITEPULSE_RESPONDER_REARM and perhaps
@@ -688,16 +688,17 @@ struct litepulse_driver_enable {
  * struct litepulse_port - the marker port, eight pins; since version 7
  * @flags: LITEPULSE_PORT_*: the settings that change, at least one
  * @width: ticks that each mark lasts, rounded up to whole cycles of the core's clock; then the pins
- *	are 0. 0: until the next mark, as after a reset of the board. A mark that is shown keeps its own
+ *	are 0. 0: until the next mark, as after a reset of the board. A mark that is shown keeps its
+ *	own
  * @tty: 1: each byte that is written to the tty is a mark, and leaves as soon as possible; 0: it
  *	goes to the line. What is received comes from the line in any case
  * @reserved: 0
  *
- * A launch of LITEPULSE_LAUNCH_FRAME whose profile has LITEPULSE_PROFILE_TO_PORT is a mark: its byte
- * appears on the port at its tick, whatever the line does, and the line does not change. It is
- * reported as any launch. -EOPNOTSUPP if the core has no port, also for such a profile. The settings
- * stay when the claim has ended. -EBUSY if @tty would change what an earlier claim has kept. After
- * an error a board whose cable failed gets back what it had when it can be reached.
+ * A launch of LITEPULSE_LAUNCH_FRAME whose profile has LITEPULSE_PROFILE_TO_PORT is a mark: its
+ * byte appears on the port at its tick, whatever the line does, and the line does not change. It is
+ * reported as any launch. -EOPNOTSUPP if the core has no port, also for such a profile. The
+ * settings stay when the claim has ended. -EBUSY if @tty would change what an earlier claim has
+ * kept. After an error a board whose cable failed gets back what it had when it can be reached.
  */
 struct litepulse_port {
 	__u32 flags;

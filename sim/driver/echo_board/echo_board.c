@@ -47,6 +47,10 @@ static unsigned int reset_at;
 module_param(reset_at, uint, 0444);
 MODULE_PARM_DESC(reset_at, "board 0 is reset by itself at this access to it, counted from 1; 0: never");
 
+static unsigned int minor = LITEPULSE_VERSION_MINOR;
+module_param(minor, uint, 0444);
+MODULE_PARM_DESC(minor, "version of the register map; levels are reported as by that of now");
+
 static bool hide_train;
 module_param(hide_train, bool, 0644);
 MODULE_PARM_DESC(hide_train, "the status does not show that a train runs: as if it began just after it was read");
@@ -418,7 +422,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 			*words = LITEPULSE_MAGIC;
 			break;
 		case LITEPULSE_CSR_ID_VERSION:
-			*words = LITEPULSE_VERSION_MAJOR << 16 | LITEPULSE_VERSION_MINOR;
+			*words = LITEPULSE_VERSION_MAJOR << 16 | minor;
 			break;
 		case LITEPULSE_CSR_ID_GEOMETRY:
 			*words = 1 << LITEPULSE_CSR_ID_GEOMETRY_SAMPLES_SHIFT | 4 << LITEPULSE_CSR_ID_GEOMETRY_INPUTS_SHIFT |
@@ -427,7 +431,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_SHIFT |
 				ilog2(LAUNCHES) << LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_SHIFT |
 				(b == &all[0] ? ilog2(LIN_ENTRIES) : 0) << LITEPULSE_CSR_ID_GEOMETRY_LIN_DEPTH_SHIFT |
-				(b == &all[0] ? LITEPULSE_CSR_ID_GEOMETRY_PORT_MASK : 0) |
+				(b == &all[0] && minor >= 10 ? LITEPULSE_CSR_ID_GEOMETRY_PORT_MASK : 0) |
 				LITEPULSE_CSR_ID_GEOMETRY_INTERRUPTS_MASK | LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
 			break;
 		case LITEPULSE_CSR_ID_CLOCK_NUM:
@@ -578,7 +582,10 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 			b->train_count = words->value;
 			break;
 		case LITEPULSE_CFG_TRAIN_WIDTH:
-			b->train_width = words->value;
+			if (b->train && minor < 10)
+				error = refuse(b, LITEPULSE_CFG_TRAIN_WIDTH, LITEPULSE_REASON_INVALID);
+			else
+				b->train_width = words->value;
 			break;
 		case LITEPULSE_CFG_TRAIN_COMMAND:
 			if (refuse_others)

@@ -42,6 +42,70 @@ static void rights(int pulse)
 	close(wanted.fd);
 }
 
+/* The core's register map is of version 0.6 (minor=6): what it has is done, what it lacks is named. */
+static void older(void)
+{
+	const struct litepulse_rest low = { .level = LITEPULSE_REST_LOW }, high = { 0 };
+	struct litepulse_responder request = {
+		.trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .delay = 1000, .width = 100,
+		.flags = LITEPULSE_RESPONDER_RISE, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1,
+	};
+	struct litepulse_train_adjust change = { .period = 900000, .den = 1 };
+	struct litepulse_train fast = endless;
+	int pulse = open_pulse(), fd;
+
+	fast.period = 319;
+	fast.width = 20;
+	CHECK((info_of(pulse).core & 0xffff) == 6);
+	use_all(pulse);
+	fd = claim(pulse);
+	CHECK(fails(ioctl(fd, LITEPULSE_IOC_REST, &low), EOPNOTSUPP) && known("rest") == 0);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_REST, &high));
+	CHECK(!set_profile(fd, 1, 9600, 0) && !respond(fd, request));
+	request.flags |= LITEPULSE_RESPONDER_PULSES(2);
+	request.holdoff = 10000;
+	CHECK(respond(fd, request) == -EOPNOTSUPP);
+	request.flags = LITEPULSE_RESPONDER_RISE;
+	request.holdoff = (1 << 24) - 1;
+	CHECK(!respond(fd, request));
+	request.holdoff = 1 << 24;
+	CHECK(respond(fd, request) == -EOPNOTSUPP);
+	request.holdoff = 0;
+	request.delay = 1 << 24;
+	CHECK(respond(fd, request) == -EOPNOTSUPP);
+	CHECK(!respond(fd, NO_RESPONDER));
+	CHECK(!(info_of(pulse).flags & LITEPULSE_INFO_PORT));
+	CHECK(set_profile(fd, 2, 9600, LITEPULSE_PROFILE_TO_PORT) == -EOPNOTSUPP);
+	CHECK(set_port(fd, LITEPULSE_PORT_WIDTH, 5000, 0) == -EOPNOTSUPP);
+	CHECK(fails(try_train(fd, fast), EOPNOTSUPP));
+	/* A change leaves the word of the width alone: the core would refuse it. */
+	start_train(fd, endless);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_ADJUST, &change) && known("width") == 500);
+	change.flags = LITEPULSE_ADJUST_WIDTH;
+	change.width = 700;
+	CHECK(fails(ioctl(fd, LITEPULSE_IOC_TRAIN_ADJUST, &change), EOPNOTSUPP));
+	stop_train(fd);
+	close(fd);
+	close(pulse);
+}
+
+/* It is newer than the driver's: it can be read, and nothing is sent. */
+static void newer(void)
+{
+	struct litepulse_claim wanted = { 0 };
+	struct litepulse_status status;
+	int pulse = open_pulse();
+
+	CHECK(fails(ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted), EOPNOTSUPP));
+	CHECK(fails(open_numbered("ttyPULSE", board.tty, O_RDWR | O_NOCTTY), EOPNOTSUPP));
+	subscribe(pulse, (struct litepulse_subscribe){ .kinds = KIND(EDGE), .rise = 1 });
+	write_parameter("edge", "1");
+	CHECK(NEXT(pulse, EDGE).kind == LITEPULSE_KIND_EDGE);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !status.flags);
+	(void)time_of(pulse);
+	close(pulse);
+}
+
 /* What the table and a LIN slave may be given. */
 static void lin_slave(int pulse)
 {
@@ -450,6 +514,8 @@ static void page(void)
 
 const struct guest_case abi_cases[] = {
 	{ "abi", abi, "who may do what, sizes of arguments, levels, room, many files" },
+	{ "older", older, "a core of an older register map does what it has (minor=6)" },
+	{ "newer", newer, "one of a newer map is read, and sends nothing" },
 	{ "memory", memory, "what files take of the machine's memory has an end, and comes back" },
 	{ "page", page, "a call waits for its program's memory: no other call does" },
 	{ }

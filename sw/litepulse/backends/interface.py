@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
+from litepulse import compatibility
 from litepulse.columns import EdgeRecords
-from litepulse.errors import BadInput
-from litepulse.layout import regs
+from litepulse.errors import BadInput, Unsupported
+from litepulse.layout import CHANGE_MIN_PERIOD, TRAIN_MIN_PERIOD, regs
 from litepulse.line import Launch, LinEntry, Profile, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period, Timescale
@@ -57,6 +58,12 @@ class Identity:
         """Converts between ticks and seconds."""
         return Timescale(self.clock_hz, self.samples_per_cycle)
 
+    @property
+    def train_min_period(self) -> int:
+        """The least period of a train, ticks. With an older map it is that of a train that can be changed."""
+        fast = compatibility.has(self.version, compatibility.FAST_TRAINS)
+        return (TRAIN_MIN_PERIOD if fast else CHANGE_MIN_PERIOD) * self.samples_per_cycle
+
     def echo(self, ticks: int | None) -> int:
         """The echo time that the core uses for a requested one: up to whole cycles; None: that after a reset. BadInput if out of range."""
         samples = self.samples_per_cycle
@@ -77,7 +84,7 @@ class Status:
     queue_idle: bool
     line_busy: bool
     launch_free: int  # timed launches that find room
-    levels: tuple[bool, ...]  # of the pins, some cycles ago: input c at c, rx behind the last one
+    levels: tuple[bool, ...]  # of the pins, some cycles ago: input c at c, rx behind the last one; () if the core does not report them
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -91,9 +98,33 @@ def mapped(launch: Launch, number: int) -> Launch:
     return replace(launch, profile=number) if launch.profile == LAUNCH_PROFILE else launch
 
 
-def pin_levels(word: int, inputs: int) -> tuple[bool, ...]:
+def pin_levels(word: int, identity: Identity) -> tuple[bool, ...]:
     """Status.levels from a word that has them as bits, input 0 lowest."""
-    return tuple(bool(word >> channel & 1) for channel in range(inputs + 1))
+    known = compatibility.has(identity.version, compatibility.LEVELS)
+    return tuple(bool(word >> channel & 1) for channel in range(identity.inputs + 1)) if known else ()
+
+
+def check_port(identity: Identity) -> None:
+    """Unsupported if a board has no marker port; its map may be too old for one."""
+    compatibility.require(identity.name, identity.version, compatibility.MARKS)
+    if not identity.port:
+        raise Unsupported(f"{identity.name}: {NO_PORT}")
+
+
+def check_train(identity: Identity, period: Period) -> None:
+    """Unsupported if the map of a board is too old, or too new, for a train."""
+    compatibility.require_known(identity.name, identity.version)
+    if period.whole < identity.train_min_period:
+        compatibility.require(identity.name, identity.version, compatibility.FAST_TRAINS)
+
+
+def check_core(identity: Identity, response: Response) -> None:
+    """Unsupported if the map of a board is too old, or too new, for a response."""
+    compatibility.require_known(identity.name, identity.version)
+    if response.pulses > 1:
+        compatibility.require(identity.name, identity.version, compatibility.BURSTS)
+    if max(response.delay, response.holdoff) >= compatibility.SHORT_TIMES:
+        compatibility.require(identity.name, identity.version, compatibility.LONG_TIMES)
 
 
 @dataclass(frozen=True)

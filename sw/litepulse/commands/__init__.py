@@ -23,6 +23,7 @@ VERBS = {
     "serve": "a terminal server: telnet with RFC 2217, plain TCP, and the time of each byte; or be a device that other programs know",
     "attach": "make a board on a serial port a device of the kernel, until detached or unplugged",
     "detach": "give a serial port back that was attached",
+    "flash": "write a release's bitstream to a board, by the program for that board",
     "doctor": "check all there is between a board on a cable and its devices",
     "plot": "plot a recorded result",
     "completion": "print a script that lets a shell complete verbs and options",

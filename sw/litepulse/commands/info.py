@@ -3,7 +3,7 @@
 
 from argparse import Namespace
 
-from litepulse import output
+from litepulse import compatibility, output
 from litepulse.backends import others
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
@@ -25,7 +25,8 @@ def run(args: Namespace) -> None:
     with arguments.board(args, own=False) as board:
         identity, status = board.identity, board.status()
         tick, beside = board.now().tick, [] if args.sim else others(identity.name)
-        version, session = f"{identity.version[0]}.{identity.version[1]}", f"0x{identity.session:04x}"
+        version, session = compatibility.named(identity.version), f"0x{identity.session:04x}"
+        levels, note = status.levels, compatibility.note(identity.version)
         result = shared(board, "info") | {
             "version": version,
             "inputs": identity.inputs,
@@ -41,7 +42,8 @@ def run(args: Namespace) -> None:
             "responder_armed": status.responder_armed,
             "queue_idle": status.queue_idle,
             "line_busy": status.line_busy,
-            "levels": {"inputs": [int(level) for level in status.levels[:-1]], "rx": int(status.levels[-1])},
+            "levels": {"inputs": [int(level) for level in levels[:-1]], "rx": int(levels[-1])} if levels else None,
+            "version_note": note or None,
             "nodes": dict(identity.nodes),
             "others": beside,
         }
@@ -61,7 +63,7 @@ def run(args: Namespace) -> None:
             ("clock", f"{si(identity.clock_hz, 'Hz', 6)} ({exact(identity.clock_hz)} Hz)"),
             ("tick", f"{si(1 / ts.tick_hz, 's')} ({exact(ts.tick_hz)} Hz)"),
             ("channels", f"{', '.join(str(i) for i in range(identity.inputs))} and rx"),
-            ("levels", f"{', '.join(str(int(level)) for level in status.levels[:-1])} and {status.levels[-1]:d}, on the pins"),
+            *([("levels", f"{', '.join(str(int(level)) for level in levels[:-1])} and {levels[-1]:d}, on the pins")] if levels else []),
             (
                 "room",
                 f"{identity.event_depth} events, {identity.receive_depth} received bytes, {identity.transmit_depth} bytes to send, "
@@ -77,5 +79,7 @@ def run(args: Namespace) -> None:
             rows.append(("devices", ", ".join(identity.nodes.values())))
         if beside:
             rows.append(("also", "; ".join(beside)))
+        if note:
+            rows.append(("version", note))
         rows.append(("note", clock_note(board)))
         output.write("\n".join([headline(board), *output.aligned(rows)]))

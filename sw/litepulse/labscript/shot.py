@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from litepulse.board import Board
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.launch import Outcome
-from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.train import Pulse, Train
 from litepulse.units import WORD, counted, ticks
 
@@ -116,8 +115,7 @@ class Shot:
         self.left: list[Left] = []  # in the order of time
         self._error: BaseException | None = None
         width = ticks(program.width)
-        least = TRAIN_MIN_PERIOD * board.identity.samples_per_cycle
-        train = one_train(program.rows, least)
+        train = one_train(program.rows, board.identity.train_min_period)
         self._train = train
         if train:
             self._job = board.train(period=ticks(train.period), width=width, count=train.pulses, invert=program.high)

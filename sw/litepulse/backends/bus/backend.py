@@ -77,7 +77,7 @@ class BusBackend:
             bool(words.queue_idle),
             bool(words.line_busy),
             words.launch_free,
-            pin_levels(words.levels, self.identity.inputs),
+            pin_levels(words.levels, self.identity),
         )
 
     def now(self) -> int:
@@ -97,6 +97,7 @@ class BusBackend:
         return tuple(one.text for one in self.session.relied() if one.what in others) if others else ()
 
     def pledge(self, keep: bool) -> None:
+        self.registers.check_output()
         self.session.pledge(keep)
 
     def stay_in_touch(self) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from litepulse import compatibility
 from litepulse.backends.interface import Identity
 from litepulse.backends.places import CANDIDATES, Places
 from litepulse.backends.wallclock import HOST_CLOCKS
@@ -52,9 +53,8 @@ def identify(bus: Readable, backend: str, name: str, simulated: bool = False, kn
     """The core on a bus. known: where it lies, None: at one of CANDIDATES. NotLitePulse if this program does not drive what is there."""
     places, words = _find(bus, name, known)
     version = unpack(CSRS["id_version"], words["id_version"])
-    theirs, ours = (version["major"], version["minor"]), (regs.VERSION_MAJOR, regs.VERSION_MINOR)
-    if theirs[0] != ours[0] or (ours[0] == 0 and theirs != ours):
-        raise NotLitePulse(f"{name}: the core is version {theirs[0]}.{theirs[1]}, this program drives version {ours[0]}.{ours[1]}")
+    theirs = (version["major"], version["minor"])
+    compatibility.check(name, theirs)
     window = places.window or read_csrs(bus, places.csr, "id_window", "id_window")["id_window"] or regs.WINDOW_BASE
     geometry = unpack(CSRS["id_geometry"], words["id_geometry"])
     samples, inputs = geometry["samples"], geometry["inputs"]

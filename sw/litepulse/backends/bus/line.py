@@ -5,7 +5,7 @@ from litepulse.backends import reliance
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.bus.responder import BusResponder
 from litepulse.backends.bus.session import Session
-from litepulse.backends.interface import LAUNCH_PROFILE, NO_PORT, RECEIVE_PROFILE
+from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE, check_port
 from litepulse.errors import BadInput, Refused, Unsupported
 from litepulse.layout import CONFIG, pack, regs, unpack
 from litepulse.line import Profile
@@ -70,8 +70,7 @@ class BusLine:
 
     def set_mark_width(self, ticks: int) -> None:
         """See LineControl."""
-        if not self._registers.identity.port:
-            raise Unsupported(f"{self._registers.identity.name}: {NO_PORT}")
+        check_port(self._registers.identity)
         self._registers.configure(("port", ticks))
 
     def set_tty_marks(self, on: bool) -> None:
@@ -81,6 +80,7 @@ class BusLine:
         raise Unsupported(f"{name}: the kernel does not drive this board: 'litepulse tty --marks' makes a terminal whose bytes are marks")
 
     def transmit(self, data: bytes) -> int:
+        self._registers.check_output()
         self._session.mine.add("bytes")
         base = regs.REGIONS["TX"][0]
         with self._registers.bus.hold():

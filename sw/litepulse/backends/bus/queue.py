@@ -21,6 +21,7 @@ class BusQueue:
 
     def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
         """See LaunchQueue; there must be room (Status.launch_free). Waits until all have arrived."""
+        self._registers.check_output()
         self._session.mine.add("launches")
         entries = [(tick, tag, mapped(launch, self._session.launch_profile)) for tick, tag, launch in entries]
         most = max(1, self._registers.bus.burst // 4)

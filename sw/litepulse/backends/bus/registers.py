@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from litepulse import compatibility
 from litepulse.backends.bus.identification import Core
 from litepulse.backends.interface import ClockReading
 from litepulse.errors import Refused, Restarted, TransportError
-from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, pack, regs, unpack
+from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, TRAIN_COMMAND, pack, regs, unpack
 from litepulse.line import Profile
 from litepulse.streams import Header
 
@@ -19,6 +20,9 @@ from litepulse.streams import Header
 WATCHDOG_SECONDS = 8
 ANSWER_TIMEOUT = 5.0  # seconds of wall-clock time for the core to answer a write
 _COMMANDS = {"command", "train_command", "resp_arm"}  # not written twice
+# What may be written to a core with a newer map: what is received and recorded; and what stops.
+_RECEIVING = {"profile0_format", "profile0_period", "line", "capture_edges", "filter", "event_mask", "command"}
+_STOPPING = {("train_command", TRAIN_COMMAND["stop"]), ("resp_arm", 0)}
 
 
 class Bus(Protocol):
@@ -179,8 +183,14 @@ class Registers:
 
     # Configuration
 
+    def check_output(self) -> None:
+        """Unsupported if nothing may be sent, because the map of the core is newer than ours."""
+        compatibility.require_known(self.identity.name, self.identity.version)
+
     def configure(self, *words: tuple[str, int]) -> Words:
         """Writes (name, word) pairs in order and waits until the core has answered each; Refused names the culprits."""
+        if any(name not in _RECEIVING and (name, word) not in _STOPPING for name, word in words):
+            self.check_output()
         repeatable = not any(name in _COMMANDS for name, _ in words)
         bursts: list[tuple[int, list[int]]] = []
         for name, word in words:

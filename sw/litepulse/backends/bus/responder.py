@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.bus.session import Session
-from litepulse.backends.interface import NO_LIN_SLAVE, mapped
+from litepulse.backends.interface import NO_LIN_SLAVE, check_core, mapped
 from litepulse.errors import Unsupported
 from litepulse.layout import CONFIG, TRIGGER, pack
 from litepulse.line import LinEntry, Response
@@ -20,9 +20,10 @@ class BusResponder:
         self._registers, self._session = registers, session
 
     def check(self, response: Response) -> None:
-        """A core of this version can do all."""
+        check_core(self._registers.identity, response)
 
     def arm(self, response: Response) -> None:
+        self.check(response)
         trigger, launch = response.trigger, mapped(response.launch, self._session.launch_profile)
         self._session.mine.add("responder")
         fields = {

@@ -46,7 +46,7 @@ class DriverBackend:
 
     def status(self) -> Status:
         """See Backend. The driver does not tell whether the line is busy: that follows from what was launched."""
-        status, until, inputs = self.device.status(), self.claim.line_use.until, self.identity.inputs
+        status, until = self.device.status(), self.claim.line_use.until
         busy = until > self.device.seen and until > self.device.now()
         return Status(
             bool(status.flags & abi.STATUS_TRAIN),
@@ -55,7 +55,7 @@ class DriverBackend:
             not status.flags & abi.STATUS_QUEUE,
             busy,
             status.launch_free,
-            pin_levels(status.inputs | status.rx << inputs, inputs),
+            pin_levels(status.inputs | status.rx << self.identity.inputs, self.identity),
         )
 
     def now(self) -> int:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Generator
 from pathlib import Path
 
+from litepulse import compatibility
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.device import AnyRecord, Device
 from litepulse.backends.driver.line_use import LineUse
@@ -44,6 +45,7 @@ class Claim:
 
     def _open(self, keep: bool) -> int:
         device = self.device
+        compatibility.require_known(device.path, device.identity.version)
         try:
             wanted = abi.Claim(abi.CLAIM_KEEP if keep else 0, os.O_NONBLOCK | os.O_CLOEXEC, device.fifo)
             return device.call(device.file, abi.IOC_CLAIM, wanted).fd

@@ -6,12 +6,13 @@ import math
 import os
 import termios
 
+from litepulse import compatibility
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
 from litepulse.backends.driver.device import PORT_ABI, refused
 from litepulse.backends.driver.responder import DriverResponder
 from litepulse.backends.driver.tty import Tty
-from litepulse.backends.interface import LAUNCH_PROFILE, NO_PORT, RECEIVE_PROFILE
+from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE, check_port
 from litepulse.errors import InUse, Refused, Unsupported
 from litepulse.layout import PARITY
 from litepulse.line import Profile
@@ -37,6 +38,8 @@ class DriverLine:
         try:
             self._claim.call(abi.IOC_REST, abi.Rest(abi.REST_LOW if profile.format.invert else abi.REST_HIGH))
         except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                compatibility.require(self._device.path, self._device.identity.version, compatibility.LOW_REST)
             if error.errno == errno.EBUSY:
                 raise InUse("invert: what runs on the line needs its level at rest as it is; 'litepulse stop' ends it") from None
             raise Refused(f"the driver refused the level of the line at rest ({error.strerror})") from None
@@ -106,11 +109,10 @@ class DriverLine:
 
     def _set_port(self, what: str, request: abi.Port) -> None:
         self._device.require(PORT_ABI, "a marker port")
+        check_port(self._device.identity)
         try:
             self._claim.call(abi.IOC_PORT, request)
         except OSError as error:
-            if error.errno == errno.EOPNOTSUPP:
-                raise Unsupported(f"{self._device.path}: {NO_PORT}") from None
             raise refused(what, error) from None
 
     def transmit(self, data: bytes) -> int:

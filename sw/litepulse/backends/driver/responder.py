@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
 from litepulse.backends.driver.device import BURST_ABI, LIN_ABI, refused
-from litepulse.backends.interface import NO_LIN_SLAVE, mapped
+from litepulse.backends.interface import NO_LIN_SLAVE, check_core, mapped
 from litepulse.errors import LitePulseError, Refused, Unsupported
 from litepulse.layout import LAUNCH_KIND, TRIGGER
 from litepulse.line import LinEntry, Response
@@ -37,6 +37,7 @@ class DriverResponder:
         self._claim, self._device = claim, claim.device
 
     def check(self, response: Response) -> None:
+        check_core(self._device.identity, response)
         if response.pulses > 1:
             self._device.require(BURST_ABI, "bursts")
         elif max(response.delay, response.holdoff) >= _OLD_LIMIT:
