@@ -88,12 +88,14 @@ enum litepulse_stream {
  * @tick: tick of the snapshot; no ready record is younger
  * @mono: CLOCK_MONOTONIC at that tick, ns; 0: not known
  * @uncertainty: the tick was taken within this many ns of @mono
+ * @view: what is known of other ticks; NULL: no more than that
  */
 struct litepulse_header {
 	u32 ready;
 	u64 tick;
 	u64 mono;
 	u32 uncertainty;
+	const struct litepulse_clock_view *view;
 };
 
 /* The tick in a header of LITEPULSE_HEADER_WORDS words. */
