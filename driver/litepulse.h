@@ -617,6 +617,7 @@ int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word 
 int litepulse_board_now(struct litepulse *lp, u64 *tick);
 int litepulse_board_header(struct litepulse *lp, struct litepulse_header *now);
 int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time);
+bool litepulse_board_mono(u64 *raw, u64 *mono);
 int litepulse_board_check_session(struct litepulse *lp);
 int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant *claimant);
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A board: its lifetime, single accesses to it, the line word, the session by which it is known */
 #include <linux/bitfield.h>
+#include <linux/export.h>
 #include <linux/idr.h>
 #include <linux/of.h>
 #include <linux/ktime.h>
@@ -325,6 +326,25 @@ int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
 	};
 	return 0;
 }
+
+/**
+ * litepulse_board_mono - CLOCK_MONOTONIC beside CLOCK_MONOTONIC_RAW, at one moment
+ * @raw: answer, ns
+ * @mono: answer, ns
+ *
+ * Return: false if CLOCK_REALTIME was set meanwhile. Then the answers are void.
+ */
+bool litepulse_board_mono(u64 *raw, u64 *mono)
+{
+	struct litepulse_clocks clocks, end;
+
+	litepulse_read_clocks(&clocks);
+	*raw = clocks.raw;
+	*mono = clocks.real - ktime_to_ns(ktime_mono_to_real(0));
+	litepulse_read_clocks(&end);
+	return clocks.set_count == end.set_count;
+}
+EXPORT_SYMBOL_NS_GPL(litepulse_board_mono, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_board_doubt - a setting may not have arrived: all are written again within a second, or

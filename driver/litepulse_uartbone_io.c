@@ -785,22 +785,20 @@ static int litepulse_link_hear(struct litepulse_link *link, struct litepulse_lin
 static void litepulse_link_take_clocks(struct litepulse_link *link, u64 tick)
 {
 	struct litepulse_clock_view *view = &link->view;
-	u64 slept = ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT)), offset;
-	struct litepulse_clocks clocks, after;
+	u64 slept = ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT)), raw, mono;
+	bool known;
 
 	if (slept != view->slept)
 		view->map.valid = false;
 	view->slept = slept;
 	litepulse_clock_map_add(&view->map, &link->lp->rate, tick, link->times.before,
 				link->times.after);
-	/* One moment of both. If CLOCK_REALTIME is set meanwhile, the next answer has one. */
 	do {
-		litepulse_read_clocks(&clocks);
-		offset = ktime_to_ns(ktime_mono_to_real(0));
-		litepulse_read_clocks(&after);
-	} while (clocks.set_count != after.set_count && !view->mono.readings);
-	if (clocks.set_count == after.set_count)
-		litepulse_clock_map_beside(&view->mono, clocks.raw, clocks.real - offset, 1);
+		known = litepulse_board_mono(&raw, &mono);
+	} while (!known && !view->mono.readings);
+	/* Else the next answer has them. */
+	if (known)
+		litepulse_clock_map_beside(&view->mono, raw, mono, 1);
 }
 
 /* The poller is to end, or to pause. */
