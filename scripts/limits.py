@@ -20,10 +20,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "sw")]
 
 from litepulse.backends import uartbone  # noqa: E402
 from litepulse.backends.bus.registers import WATCHDOG_SECONDS  # noqa: E402
-from litepulse.board import FARTHEST_DAYS  # noqa: E402
+from litepulse.backends.driver.device import LAG_SECONDS  # noqa: E402
 from litepulse.layout import LIN_BIT_MIN  # noqa: E402
 from litepulse.limits import BREAK_MAX, LOWEST_BAUD  # noqa: E402
 from litepulse.lin import protocol  # noqa: E402
+from litepulse.plan import FARTHEST_DAYS  # noqa: E402
+from litepulse.sequence_plan import QUEUE_MIN_CYCLES  # noqa: E402
 from litepulse.session import MOST_SAMPLES  # noqa: E402
 from litepulse.units import BIT_PERIOD_FRACTION, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
 from litex_soc import SPDX, boards, regmap  # noqa: E402
@@ -393,6 +395,32 @@ def speed() -> list[Row]:
     ]
 
 
+def sequences() -> list[Row]:
+    """Of sequences: what the package asks for, and what was measured."""
+    b, page = "docs/benchmarks.md", "[benchmarks.md](benchmarks.md#sequences-on-a-port)"
+    cli = "[cli.md](cli.md#sequences)"
+
+    def port(number: str, column: int) -> str:
+        rows = re.search(rf"^\| {number} \| checked frames \| ([\d,]+) \| ([\d.]+) \|", (ROOT / b).read_text("utf-8"), re.MULTILINE)
+        if rows is None:
+            raise SystemExit(f"{b}: no sequences at {number} baud")
+        return rows[column]
+
+    carries = found("docs/cli.md", r"carries (\d+) entries a second, [\d.]+ µs behind a wait")
+    behind = found("docs/cli.md", r"carries \d+ entries a second, ([\d.]+) µs behind a wait")
+    return [
+        ("entries", "of any number", "a file, a list, or what a program yields", cli),
+        ("from launch to launch, in the queue", time(QUEUE_MIN_CYCLES), f"{QUEUE_MIN_CYCLES} cycles", cli),
+        ("entries beyond what the queue holds, `--sim`", f"{int(carries):,} entries/s", "exact, in simulated time", cli),
+        ("from an edge to the launch behind a wait, `--sim`", f"{behind} µs", "by the responder: see below", cli),
+        *(
+            (f"port at {name}, without the driver", f"{port(number, 1)} entries/s", f"{port(number, 2)} ms behind a wait", page)
+            for name, number in (("115200 baud", "115,200"), ("3 Mbaud", "3,000,000"))
+        ),
+        ("board of the kernel driver", "as measured at the start", f"at least {si(LAG_SECONDS, 's')} behind a wait", cli),
+    ]
+
+
 def tools() -> list[Row]:
     """Of the command and what it writes."""
     return [
@@ -404,6 +432,7 @@ def tools() -> list[Row]:
 SECTIONS = {
     "Trains": trains,
     "Launches and the line": launches,
+    "Sequences": sequences,
     "Responder and LIN": responder,
     "Times, inputs and queues": times,
     "Linux driver": driver,

@@ -19,7 +19,11 @@ import tomllib
 from pathlib import Path
 
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
-NAMES = ("demo", "test", "boards", "docs", "all", "lint", "build", "uv", "adapters")
+TOGETHER = ("demo", "test", "boards", "docs", "all", "lint", "build", "uv")  # installed into one .venv
+# For single tests, each in a folder of its own. WITHOUT_DEPENDENCIES: the .in file lists all that the tests import; the rest is a GUI.
+APART = ("adapters", "eeg", "labscript", "psychopy")
+WITHOUT_DEPENDENCIES = ("eeg", "labscript", "psychopy")
+NAMES = (*TOGETHER, *APART)
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 GLIBC_MINOR = 36  # of Debian 12, the oldest system that is supported
 ENTRY = re.compile(
@@ -121,25 +125,29 @@ def wanted_marker(text):
     """None: never needed here; "": always; else the marker."""
     from packaging.markers import Marker
 
-    if text and any(Marker(text).evaluate(environment(python)) for python in PYTHONS) and not MARKER.fullmatch(text):
-        sys.exit(f"lock: applies() does not know the marker {text}")
     needed = [Marker(text).evaluate(environment(python)) for python in PYTHONS] if text else [True]
-    return "" if all(needed) else text if any(needed) else None
+    if all(needed) or not any(needed):
+        return "" if all(needed) else None
+    if not MARKER.fullmatch(text):
+        sys.exit(f"lock: applies() does not know the marker {text}")
+    return text
 
 
-def main():
-    known = {(found["name"], found["version"]) for name in NAMES if (REQUIREMENTS / f"{name}.txt").exists() for found in entries(name)}
+def lock(names):
+    """Locks these together: none of them has another version of a package than the others have."""
+    extent = ["--no-deps"] if set(names) <= set(WITHOUT_DEPENDENCIES) else []
+    known = {(found["name"], found["version"]) for name in names if (REQUIREMENTS / f"{name}.txt").exists() for found in entries(name)}
     with tempfile.TemporaryDirectory() as folder:
         every, files = Path(folder, "every.txt"), Path(folder, "pylock.toml")
         # uv prefers the versions that its output file has.
         every.write_text("".join(f"{name}=={version}\n" for name, version in sorted(known)), encoding="utf-8")
-        uv("--no-annotate", "--no-header", "-o", every, *(REQUIREMENTS / f"{name}.in" for name in NAMES))
-        uv("--format", "pylock.toml", "-o", files, every)
+        uv(*extent, "--no-annotate", "--no-header", "-o", every, *(REQUIREMENTS / f"{name}.in" for name in names))
+        uv(*extent, "--format", "pylock.toml", "-o", files, every)
         packages = {package["name"]: package for package in tomllib.loads(files.read_text(encoding="utf-8"))["packages"]}
         tags, sources = usable_tags(), set()
-        for name in NAMES:
+        for name in names:
             part = Path(folder, f"pylock.{name}.toml")
-            uv("--format", "pylock.toml", "-c", every, "-o", part, REQUIREMENTS / f"{name}.in")
+            uv(*extent, "--format", "pylock.toml", "-c", every, "-o", part, REQUIREMENTS / f"{name}.in")
             lines = [
                 f"# Made by `make lock` from {name}.in: every package, its files for CPython 3.11 to 3.13 on Linux x86-64, and the size of",
                 f"# the largest of these that is downloaded. Inputs: {digest(name)}",
@@ -155,6 +163,11 @@ def main():
                 lines.append(f"    --hash=sha256:{hashes[-1]}  # {size} bytes")
             (REQUIREMENTS / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
             print(f"lock: {name}.txt, {len(entries(name))} packages, {sum(int(found['bytes']) for found in entries(name)) / 1e6:.1f} MB")
+    return sources
+
+
+def main():
+    sources = lock(TOGETHER).union(*(lock([name]) for name in APART))
     print(f"lock: without a wheel, built here: {', '.join(sorted(sources)) or 'none'}")
 
 

@@ -391,6 +391,13 @@ def measure_port():
     return port.measure()
 
 
+def measure_sequence():
+    """What a board on a serial port carries of a sequence without the driver."""
+    from lab.bench import sequence
+
+    return sequence.measure()
+
+
 def measure_python():
     """What the Python package makes of events, beside NumPy and csv.writer."""
     from lab.bench import python
@@ -408,6 +415,7 @@ PARTS = {
     "linux": ("The driver beside liteuart", measure_linux),
     "cable": ("A board on a cable", measure_cable),
     "port": ("A board on a port, without the driver", measure_port),
+    "sequence": ("Sequences on a port", measure_sequence),
     "python": ("Events in Python", measure_python),
 }
 
@@ -575,6 +583,13 @@ def port_lines(r):
     return port.lines(r)
 
 
+def sequence_lines(r):
+    """The table of measure_sequence()."""
+    from lab.bench import sequence
+
+    return sequence.lines(r)
+
+
 def python_lines(r):
     """The table of measure_python()."""
     from lab.bench import python
@@ -590,6 +605,7 @@ LINES = {
     "linux": linux_lines,
     "cable": cable_lines,
     "port": port_lines,
+    "sequence": sequence_lines,
     "python": python_lines,
 }
 

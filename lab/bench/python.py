@@ -156,7 +156,8 @@ def rows(style):
     """What the command makes of them; the number of lines, or of the list's elements."""
     backend = recorded()
     board = Board(backend)
-    args = Namespace(style=style, count=BURSTS * BURST, duration=None, wall_clock=None)
+    nothing = dict.fromkeys(("duration", "wall_clock", "binary", "captured_vcd"))
+    args = Namespace(style=style, count=BURSTS * BURST, **nothing)
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
         command.follow(args, board, board.capture((0,), count=BURSTS * BURST), CtrlC())

@@ -11,14 +11,19 @@ if TYPE_CHECKING:
     from litepulse.board import Adjusted, Board, open
     from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
     from litepulse.distribution import Distribution
-    from litepulse.errors import BadInput, InUse, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Unsupported
+    from litepulse.errors import BadInput, InUse, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Underrun, Unsupported
     from litepulse.latency import Latency
     from litepulse.launch import Outcome, Send
     from litepulse.line import Format, Launch, Profile, Trigger
     from litepulse.pairing import Sample
+    from litepulse.pins import PinFile, SampleStream, VcdFile
     from litepulse.realtime import Realtime
+    from litepulse.replay import Recorded
     from litepulse.respond import Answer, Break, Byte, Edge, Responder
+    from litepulse.sequence import Sequence, Waited
+    from litepulse.sequence_plan import Step
     from litepulse.serial_port import Serial
+    from litepulse.session import SrFile
     from litepulse.train import Pulse, Train
     from litepulse.units import Duration, Moment, Timescale, ms, ns, s, ticks, us
 
@@ -48,20 +53,29 @@ __all__ = [
     "Moment",
     "NotLitePulse",
     "Outcome",
+    "PinFile",
     "Profile",
     "Pulse",
     "Realtime",
+    "Recorded",
     "Refused",
     "Responder",
     "Restarted",
     "Sample",
+    "SampleStream",
     "Send",
+    "Sequence",
     "Serial",
+    "SrFile",
+    "Step",
     "Timescale",
     "Train",
     "TransportError",
     "Trigger",
+    "Underrun",
     "Unsupported",
+    "VcdFile",
+    "Waited",
     "ms",
     "ns",
     "open",
@@ -95,20 +109,29 @@ _MODULES = {
     "Moment": "units",
     "NotLitePulse": "errors",
     "Outcome": "launch",
+    "PinFile": "pins",
     "Profile": "line",
     "Pulse": "train",
     "Realtime": "realtime",
+    "Recorded": "replay",
     "Refused": "errors",
     "Responder": "respond",
     "Restarted": "errors",
     "Sample": "pairing",
+    "SampleStream": "pins",
     "Send": "launch",
+    "Sequence": "sequence",
     "Serial": "serial_port",
+    "SrFile": "session",
+    "Step": "sequence_plan",
     "Timescale": "units",
     "Train": "train",
     "TransportError": "errors",
     "Trigger": "line",
+    "Underrun": "errors",
     "Unsupported": "errors",
+    "VcdFile": "pins",
+    "Waited": "sequence",
     "ms": "units",
     "ns": "units",
     "open": "board",

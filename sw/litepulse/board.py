@@ -7,17 +7,16 @@ import itertools
 import math
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
-from decimal import Decimal
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Sequence as Listed
 from fractions import Fraction
-from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from litepulse import backends
-from litepulse.backends.interface import Backend, ClockReading, Identity, Status, Stopped, TrainChange
+from litepulse.backends.interface import LAUNCH_PROFILE, Backend, ClockReading, Identity, Status, Stopped, TrainChange
 from litepulse.backends.wallclock import ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
@@ -27,16 +26,33 @@ from litepulse.launch import Outcome, Send
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Format, Launch, Profile, Response, Trigger
 from litepulse.measurement import TrainListener
-from litepulse.plan import Order, Time, What, check_overlap, frame, launch_from, launch_of, line_format, period_of, profile_of, train_plan
+from litepulse.pins import PinFile, files_of
+from litepulse.plan import (
+    FARTHEST_DAYS,
+    Order,
+    Time,
+    What,
+    When,
+    check_overlap,
+    frame,
+    launch_from,
+    launch_of,
+    line_format,
+    period_of,
+    place_of,
+    profile_of,
+    train_plan,
+)
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_burst, check_echo, check_trigger, period_of_burst
+from litepulse.sequence import Sequence
+from litepulse.sequence_plan import KEPT, Meaning, SequenceEntry, SequencePlan, masks, sized
+from litepulse.sequence_plan import check as check_sequence
 from litepulse.train import Train, change_train
-from litepulse.units import WORD, Duration, Moment, Number, Whole, is_timedelta, to_duration, whole, within
+from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, whole, within
 
-When = Moment | Whole | Duration | timedelta | str  # a whole number is a tick; a Duration, or text with a + in front, is from now
 FILTER_MAX = 63  # samples
 DEFAULT_INTERVAL = "10ms"  # from stimulus to stimulus
 _MANY = (1 << 63) - 1  # of what a program counts
-FARTHEST_DAYS = 366  # ahead of the board's time: what is farther away is a mistake
 JobType = TypeVar("JobType", bound=Job[Any])
 Item = TypeVar("Item")
 
@@ -61,7 +77,7 @@ def open(
     bridge_baud: Whole | None = None,
     vcd: str | Path | None = None,
     stimulus: str | Path | None = None,
-    wires: Sequence[str] = ("rx",),
+    wires: Listed[str] = ("rx",),
     step: Whole = backends.STEP,
     own: bool = True,
     stay_in_touch: bool = True,
@@ -230,14 +246,8 @@ class Board:
 
     def _tick(self, when: When, what: str) -> tuple[bool, int]:
         """(whether it is meant from now, tick)."""
-        if isinstance(when, Moment):
-            return False, when.tick
-        if isinstance(when, str | Duration) or is_timedelta(when):
-            duration = to_duration(cast(Duration, when), what)
-            return duration.relative or not isinstance(when, str), math.floor(self.timescale.ticks(duration))
-        if isinstance(when, float | Fraction | Decimal) or (isinstance(when, Real) and not isinstance(when, Integral)):
-            raise BadInput(f"{what}: {shown(when)} could be a tick or seconds: give an int for a tick, or a time such as s(...) or '1.5s'")
-        return False, whole(cast(Whole, when), what)
+        relative, place = place_of(self.timescale, when, what)
+        return relative, math.floor(place)
 
     # Jobs
 
@@ -336,6 +346,7 @@ class Board:
         invert: bool = False,
         loopback: bool = False,
         move_tx: bool = False,
+        to: PinFile | Iterable[PinFile] = (),
     ) -> Capture:
         """Streams edges of inputs (numbers, or 'rx' for the line; none of them: bytes alone): 'both', 'rise' or 'fall'.
 
@@ -343,7 +354,9 @@ class Board:
         ends after count edges and bytes, or after duration of the board's clock, or when it is
         stopped; move_tx: the idle level of TX may change to that of the format, else BadInput if it
         would. InUse if a setting would change that a train or responder on the board relies on.
+        to: files that are written as it goes on: VcdFile, SrFile, SampleStream.
         """
+        files = files_of(to)
         if edges not in ("both", "rise", "fall"):
             raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
         fmt = line_format(format, invert)
@@ -351,6 +364,10 @@ class Board:
         channels = sorted({self.channel(name) for name in _each(inputs, "inputs")})
         if not channels and not bytes:
             raise BadInput("inputs: none leaves nothing to capture without bytes")
+        if files and not channels:
+            raise BadInput("inputs: a file of pins needs at least one")
+        if files and edges != "both":
+            raise BadInput(f"edges: {edges} alone do not tell the levels that a file of pins has")
         plan = CapturePlan(
             channels,
             edges != "fall",
@@ -362,7 +379,7 @@ class Board:
             within(count, "count", 0, _MANY),
             None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for"))),
         )
-        return self.begin(Capture(self.backend, plan), beside_responder=True)
+        return self.begin(Capture(self.backend, plan, files), beside_responder=True)
 
     def launch(
         self,
@@ -425,7 +442,7 @@ class Board:
         send = self.begin(Send(self.backend, profile, loopback))
         try:
             depth = self.identity.launch_depth
-            known = len(data) if isinstance(data, Sequence) else depth
+            known = len(data) if isinstance(data, Listed) else depth
             start = send.run.soon(known) if at is None else self.tick_of(at)
             send.first_tick = start
             places = (start + math.floor(k * gap) for k in itertools.count())
@@ -456,7 +473,7 @@ class Board:
         fmt = line_format(format, invert)
         profile = profile_of(self.timescale, baud, fmt)
         pairs = (None if pair is None else self._placed(pair, number, fmt) for number, pair in enumerate(_each(series, "series")))
-        known = list(pairs) if isinstance(series, Sequence) else None
+        known = list(pairs) if isinstance(series, Listed) else None
         if known is not None:
             self._check_series(known, profile)
         send = self.begin(Send(self.backend, profile, loopback))
@@ -486,7 +503,7 @@ class Board:
         except BadInput as error:
             raise BadInput(f"launch {number}: {error}") from None
 
-    def _check_series(self, series: Sequence[tuple[bool, int, Launch] | None], profile: Profile, first: int | None = None) -> None:
+    def _check_series(self, series: Listed[tuple[bool, int, Launch] | None], profile: Profile, first: int | None = None) -> None:
         """BadInput if a tick has passed, is too far, or is before the end of the launch before it; first: the start, if it is known."""
         now, orders = self.backend.now(), {True: Order(profile), False: Order(profile)}
         for number, pair in enumerate(series):
@@ -513,6 +530,90 @@ class Board:
             tick += first if relative else 0
             order.check(number, tick, launch)
             yield tick, launch
+
+    def sequence(
+        self,
+        entries: Iterable[SequenceEntry],
+        *,
+        on: Trigger | None = None,
+        timeout: Time | None = None,
+        repeat: Whole = 1,
+        start: When | None = None,
+        profiles: Mapping[int, tuple[Number | str, Format | str]] | None = None,
+        inputs: Iterable[Whole | str] = (),
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+    ) -> Sequence:
+        """Runs a sequence of launches and waits for edges, of any length: the board's queue is refilled while it runs.
+
+        entries: each a Step, a mapping with the names of its fields, or a pair (at, what) as launches() takes it. A list, or an array, is
+        checked before anything leaves. Anything else that yields them is read ahead as there is room, also without end; it may
+        yield None while it has no more yet
+        on: an Edge; it begins each run; timeout: of this and of waits that have none of their own
+        repeat: runs, each behind the last entry of the one before, or for each edge of `on`; 0: without end
+        start: the beginning, soon unless given
+        profiles: {2: (baud, format)}, numbers 2 and 3, for entries that name them; inputs: channels that entries which are no list wait for
+
+        BadInput if the backend cannot carry it. Underrun, while you iterate, if a launch could not be queued in time: it does not leave.
+        """
+        fmt, scale = line_format(format, invert), self.timescale
+        lines = {LAUNCH_PROFILE: profile_of(scale, baud, fmt)} | self._profiles(profiles, fmt.invert)
+        meaning = Meaning(scale, lines, self.channel, timeout)
+        repeat = within(repeat, "repeat", 0, _MANY)
+        trigger = None
+        if on is not None:
+            check_trigger(on)
+            trigger = meaning.wait_of(on, None, None, None)
+            if start is not None:
+                raise BadInput("start and on exclude each other: the edge of on is the beginning")
+        given = _each(entries, "entries")
+        finite = isinstance(given, Sized)
+        if isinstance(given, str | bytes):
+            raise BadInput(f"entries: {shown(given)} is not a list of entries")
+        if not finite and repeat != 1 and iter(given) is given:
+            raise BadInput("repeat: an iterator gives its entries once: give a list to repeat them")
+        kept = list(meaning.entries(given)) if finite and sized(given) <= KEPT else None
+        if kept is not None and None in kept:
+            raise BadInput("entries: None means that there are no more yet, and a list has all of them")
+        if finite and not sized(given):
+            raise BadInput("entries: there are none")
+        read = meaning.entries(given) if kept is None and finite else kept or ()
+        channels = masks([trigger, *(each.wait for each in read if each and each.wait)])
+        more = sum({1 << self.channel(name) for name in _each(inputs, "inputs")})
+        plan = SequencePlan(
+            lambda: meaning.entries(given) if kept is None else kept,
+            finite,
+            lines,
+            (channels[0] | more, channels[1] | more),
+            trigger,
+            repeat,
+            None if start is None else self.tick_of(start, "start"),
+            bool(loopback),
+        )
+        if finite:
+            clock = time.thread_time()
+            count = check_sequence(plan, scale, None)
+            if not self.simulated:
+                plan = dataclasses.replace(plan, seconds=(time.thread_time() - clock) / max(1, count))
+        return self.begin(Sequence(self.backend, plan))
+
+    def _profiles(self, given: object, invert: bool) -> dict[int, Profile]:
+        """The further profiles of a sequence."""
+        found: dict[int, Profile] = {}
+        if given is not None and not isinstance(given, Mapping):
+            raise BadInput(f"profiles: {shown(given)} is not like {{2: (115200, '8N1')}}")
+        for number, values in cast("Mapping[object, object]", given or {}).items():
+            try:
+                baud, fmt = cast("tuple[Number | str, Format | str]", values)
+            except (TypeError, ValueError):
+                raise BadInput(f"profiles: {shown(values)} is not like (115200, '8N1')") from None
+            form = line_format(fmt, invert)
+            if form.invert != invert:
+                raise BadInput("profiles: the line has one level at rest: invert is the same for all")
+            found[within(cast(Whole, number), "profiles", 2, 3)] = profile_of(self.timescale, baud, form)
+        return found
 
     def respond(
         self,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Edges and received bytes with their ticks."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +12,8 @@ from litepulse.backends.interface import Backend, Batch, Wanted
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Flag
 from litepulse.job import Item, Job, Poller
-from litepulse.line import Profile
+from litepulse.line import Launch, Profile
+from litepulse.pins import PinFile, Pins, wanted_names
 from litepulse.streams import Lost, RxByte, edges
 from litepulse.units import Timescale
 
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
     from litepulse.columns import Array
 
 Raw = TypeVar("Raw")
-# (tick, channel, 'byte' or 'lost'; level, byte or loss; ns in the clock of open(), by how much they
-# may be wrong)
+# (tick, channel, 'byte', 'lost' (edges) or LOST_BYTES; level, byte or loss; ns in the clock of
+# open(), by how much they may be wrong)
 Found = tuple[int, str, "int | RxByte | Lost", "int | None", int]
+LOST_BYTES = "lost bytes"
+SETTLE = 64  # cycles of the core: a record is there that long after what it reports, at most, beside what a filter takes
 
 
 def channel_name(backend: Backend, channel: int) -> str:
@@ -54,6 +58,8 @@ class Receiver:
         self.backend, self.plan = backend, plan
         self.samples = backend.identity.samples_per_cycle
         self.poller = Poller(backend)
+        self.levels: tuple[bool, ...] = ()  # of the pins, at the last look
+        self.gap = False  # of the last batch
 
     def prepare(self) -> None:
         """Enables the channels and forgets what was recorded. BadInput or InUse if listening would disturb something."""
@@ -84,7 +90,9 @@ class Receiver:
 
     def poll(self) -> list[Found]:
         """What is new, in the order of time."""
-        return self._found(self.poller.poll()[1])
+        status, batch = self.poller.poll()
+        self.levels, self.gap = status.levels, batch.gap
+        return self._found(batch)
 
     def poll_columns(self) -> "Array | list[Found]":
         """As poll(); edges as an array of columns.dtype(), if there is nothing else."""
@@ -103,7 +111,7 @@ class Receiver:
                         found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, edge.ns, edge.uncertainty))
         for byte in batch.received:
             if isinstance(byte, Lost):
-                found.append((byte.tick, "lost", byte, None, 0))
+                found.append((byte.tick, LOST_BYTES, byte, None, 0))
             else:
                 found.append((byte.tick, "byte", byte, byte.ns, byte.uncertainty))
         return sorted(found, key=lambda item: item[0])
@@ -140,17 +148,18 @@ class ByteEvent:
 
 @dataclass(frozen=True)
 class LostEvent:
-    """`count` records are missing here, from `tick` on; at_least: or more."""
+    """`count` records are missing here, from `tick` on; at_least: or more; bytes: of received bytes, not of edges."""
 
     tick: int
     time: Fraction
     count: int
     at_least: bool
+    bytes: bool = False
 
     @classmethod
-    def of(cls, lost: Lost, timescale: Timescale) -> "LostEvent":
+    def of(cls, lost: Lost, timescale: Timescale, bytes: bool = False) -> "LostEvent":
         """What a stream reported."""
-        return cls(lost.tick, timescale.seconds(lost.tick), lost.count, lost.at_least)
+        return cls(lost.tick, timescale.seconds(lost.tick), lost.count, lost.at_least, bytes)
 
 
 CaptureEvent = EdgeEvent | ByteEvent | LostEvent
@@ -165,7 +174,8 @@ class Listen(Job[Item], Generic[Raw, Item]):
         super().__init__(backend)
         self.poller = poller
         self._timescale = backend.identity.timescale
-        self._count, self._given = count, 0
+        self._count = count
+        self._given: int = 0
         self._duration = duration
         self._last_tick: int | None = None
 
@@ -222,16 +232,39 @@ class Capture(Listen[Found, CaptureEvent]):
     `plan`: what was requested, as the board does it
     """
 
-    def __init__(self, backend: Backend, plan: CapturePlan) -> None:
+    def __init__(self, backend: Backend, plan: CapturePlan, to: Sequence[PinFile] = ()) -> None:
+        """to: files that are written with what is found, as it comes."""
         self.plan, self._receiver = plan, Receiver(backend, plan)
         super().__init__(backend, self._receiver.poller, plan.count, plan.duration)
         self._as_columns = False
+        self._pins = self._pins_of(backend, plan, to) if to else None
+
+    @staticmethod
+    def _pins_of(backend: Backend, plan: CapturePlan, to: Sequence[PinFile]) -> Pins:
+        identity = backend.identity
+        frame = Launch("frame", 0).length(plan.profile) if plan.profile else 0
+        hold = plan.filter + SETTLE * identity.samples_per_cycle + 2 * frame
+        return Pins(to, identity.timescale, wanted_names(plan.channels, identity.inputs), plan.profile is not None, hold, frame)
 
     def _prepare(self) -> None:
-        self._receiver.prepare()
+        if self._pins:
+            self._pins.open()
+        try:
+            self._receiver.prepare()
+        except BaseException:
+            if self._pins:
+                self._pins.close()
+            raise
+
+    def _start(self) -> None:
+        super()._start()
+        if self._pins:
+            self._pins.start(self._backend.now())
 
     def _poll(self) -> "Sequence[Found]":
-        return cast("Sequence[Found]", self._receiver.poll_columns()) if self._as_columns else self._receiver.poll()
+        if self._as_columns and not self._pins:
+            return cast("Sequence[Found]", self._receiver.poll_columns())
+        return self._receiver.poll()
 
     def rows(self) -> Iterator[list[Found]]:
         """As batches(), what was found as it is."""
@@ -249,7 +282,7 @@ class Capture(Listen[Found, CaptureEvent]):
         tick, what, value, ns, uncertainty = found
         time = self._timescale.seconds(tick)
         if isinstance(value, Lost):
-            return LostEvent.of(value, self._timescale)
+            return LostEvent.of(value, self._timescale, what == LOST_BYTES)
         if isinstance(value, RxByte):
             ok = not (value.parity_error or value.framing_error or value.is_break)
             return ByteEvent(tick, time, value.data, ok, value, ns, uncertainty)
@@ -285,7 +318,28 @@ class Capture(Listen[Found, CaptureEvent]):
         return numpy.concatenate([*found, block()])
 
     def _take(self, batch: Sequence[Found]) -> bool:
-        return super()._take(batch) if isinstance(batch, list) else self._take_edges(cast("Array", batch))
+        before = len(self._ready)
+        more = super()._take(batch) if isinstance(batch, list) else self._take_edges(cast("Array", batch))
+        if self._pins:
+            self._show(self._pins, list(itertools.islice(self._ready, before, None)))
+        return more
+
+    def _show(self, pins: Pins, taken: list[Found]) -> None:
+        """To the files, what of a look was taken."""
+        channels = self.plan.channels
+        numbers = {channel_name(self._backend, channel): number for number, channel in enumerate(channels)}
+        levels = [self._receiver.levels[channel] for channel in channels]
+        known = self.poller.tick
+        if self._last_tick is not None:
+            known = min(known, self._last_tick)
+        if self._count and self._given >= self._count:
+            known = max((tick for tick, *_ in taken), default=known)
+        pins.look([(tick, numbers.get(what, what), value) for tick, what, value, *_ in taken], levels, known, self._receiver.gap)
+
+    def _close(self) -> None:
+        super()._close()
+        if self._pins:
+            self._pins.close()
 
     def _take_edges(self, edges: "Array") -> bool:
         """As _take(), of edges in the order of time."""

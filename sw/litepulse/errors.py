@@ -71,6 +71,18 @@ class Refused(LitePulseError):
         self.tick = tick
 
 
+class Underrun(Refused):
+    """A launch of a sequence could not be queued in time: it did not go out, nor did any behind it.
+
+    entry: its number in its run, from 0; run: from 0
+    """
+
+    def __init__(self, message: str, entry: int, run: int, tick: int) -> None:
+        super().__init__(message, "late", tick)
+        self.entry = entry
+        self.run = run
+
+
 class Restarted(LitePulseError):
     """The board restarted while it was in use."""
 

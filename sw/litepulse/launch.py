@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, Job, Poller, check_alone
+from litepulse.job import POLL_SECONDS, Item, Job, Poller, check_alone
 from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 
@@ -97,6 +97,10 @@ class SendRun:
         left = self.timescale.seconds(self._queued[len(self._queued) // 2] - self.poller.now)
         return min(POLL_SECONDS if self.rest is None else self.rest, float(left))
 
+    def _busy(self, found: list[tuple[int, Event]]) -> bool:
+        """The next look follows at once."""
+        return len(found) >= 8
+
     @property
     def all_fed(self) -> bool:
         """Nothing is left that the queue has not."""
@@ -141,7 +145,7 @@ class SendRun:
             complete = self.reported >= self.fed or (self.fed == fed and status.queue_idle and self.backend.recorder.losses().events > 0)
             if self.all_fed and complete and not status.line_busy:
                 break
-            self.poller.pause(len(found) >= 8, self._pause())
+            self.poller.pause(self._busy(found), self._pause())
         else:
             self.backend.queue.flush()
         settle = math.ceil(2 * self.profile.bit_period.ticks) + 64 * self.timescale.samples_per_cycle
@@ -153,9 +157,9 @@ class SendRun:
 class Outcome:
     """What became of a launch.
 
-    byte: of a frame, bit times of a break; tick: when it left, or was refused; wanted: when it should have left; time: the tick in
-    seconds since the board's reset, exact; reason: None if it left, else 'late', 'busy', 'order' or
-    'invalid'; ns: the tick in the clock that was given to open()
+    number: from 0 on, of a sequence that of its entry, in this run; byte: of a frame, bit times of a break; tick: when it left, or was
+    refused; wanted: when it should have left; time: the tick in seconds since the board's reset, exact; reason: None if it left, else
+    'late', 'busy', 'order' or 'invalid'; ns: the tick in the clock that was given to open()
     """
 
     number: int
@@ -165,16 +169,16 @@ class Outcome:
     time: Fraction
     reason: str | None
     ns: int | None = None
+    run: int = 0
 
 
-class Send(Job[Outcome]):
-    """Launches on their way. Iterating over it gives what became of each, in order."""
+class Feed(Job[Item]):
+    """Launches on their way, by a SendRun."""
 
-    def __init__(self, backend: Backend, profile: Profile, loopback: bool) -> None:
+    def __init__(self, backend: Backend, run: SendRun) -> None:
         super().__init__(backend)
         self._wanted: deque[tuple[int, int]] = deque()  # (number, tick) of what is fed and not reported yet
-        self.first_tick = 0
-        self.run = SendRun(backend, profile, (), loopback)
+        self.run = run
 
     def _prepare(self) -> None:
         self.run.prepare()
@@ -213,6 +217,14 @@ class Send(Job[Outcome]):
     def received(self) -> list[RxByte]:
         """What the board's own receiver has heard by now."""
         return self.run.received
+
+
+class Send(Feed[Outcome]):
+    """Launches on their way. Iterating over it gives what became of each, in order."""
+
+    def __init__(self, backend: Backend, profile: Profile, loopback: bool) -> None:
+        super().__init__(backend, SendRun(backend, profile, (), loopback))
+        self.first_tick = 0
 
     def _follow(self, interrupt: Flag) -> Iterator[None]:
         for found in self.run.follow(interrupt):

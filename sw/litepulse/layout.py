@@ -21,7 +21,9 @@ TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}
 TRAIN_COMMAND = {name.lower(): code for code, (name, _) in regs.TRAIN_COMMANDS.items()}
 MASK32 = 0xFFFFFFFF
 # Cycles, of the constants in hdl/limits.toml.
+LMIN_CYCLES = 64
 TRAIN_MIN_PERIOD = 320
+RESPONSE_MIN_CYCLES = 6
 RESPONSE_MIN_BYTE = 7
 SAMPLES_LATENCY_BYTE = 4  # more, with several samples per cycle
 BURST_MIN_CYCLES = 18

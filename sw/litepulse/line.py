@@ -215,6 +215,11 @@ class Response:
     ignore_own: bool = True
     pulses: int = 1
 
+    @property
+    def burst(self) -> bool:
+        """More than one pulse to a trigger."""
+        return self.pulses > 1
+
     def delay_of(self, pulse: int) -> int:
         """Ticks from the trigger to a pulse of the burst; the first one is pulse 0."""
         return self.delay + pulse * self.holdoff

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How results reach people and programs: standard output that may close, rows, live table, progress bar."""
 
+import contextlib
 import json
 import os
 import select
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -24,20 +25,40 @@ CLOCK_NOTE = "all times are those of the board's crystal (typically within ±50 
 SIM_NOTE = "SIMULATED: no board; the times are those of the simulated clock, which is exact by definition"
 
 
-def write(text: str, end: str = "\n") -> None:
-    """To standard output, at once. OutputClosed when no program reads it any more, OutputLost when
-    it cannot be written."""
+@contextlib.contextmanager
+def _writing() -> Generator[None]:
+    """OutputClosed when no program reads standard output any more, OutputLost when it cannot be written."""
     if sys.stdout is None:
         raise OutputLost("standard output is closed")
     try:
-        sys.stdout.write(text + end)
-        sys.stdout.flush()
+        yield
     except BrokenPipeError:
         silence()
         raise OutputClosed from None
     except OSError as error:
         silence()
         raise OutputLost(f"standard output cannot be written: {error.strerror}") from None
+
+
+def write(text: str, end: str = "\n") -> None:
+    """To standard output, at once. OutputClosed, OutputLost."""
+    with _writing():
+        sys.stdout.write(text + end)
+        sys.stdout.flush()
+
+
+class Binary:
+    """Standard output for bytes instead of text."""
+
+    def write(self, data: bytes) -> None:
+        """OutputClosed, OutputLost."""
+        with _writing():
+            sys.stdout.buffer.write(data)
+
+    def flush(self) -> None:
+        """OutputClosed, OutputLost."""
+        with _writing():
+            sys.stdout.buffer.flush()
 
 
 def check() -> None:

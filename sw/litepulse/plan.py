@@ -2,21 +2,38 @@
 """From what a caller says (rates, times, bytes) to what a board does (periods, profiles, launches). Pure, no device."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral, Real
 from typing import cast
 
 from litepulse.backends.interface import LAUNCH_PROFILE
-from litepulse.errors import BadInput, check_text
+from litepulse.errors import BadInput, check_text, shown
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.limits import BREAK_MAX
 from litepulse.line import Format, Launch, Profile
-from litepulse.units import WORD, Duration, Number, Period, Timescale, Whole, is_timedelta, to_duration, to_rate, whole, within
+from litepulse.units import WORD, Duration, Moment, Number, Period, Timescale, Whole, is_timedelta, to_duration, to_rate, whole, within
 
 Time = Duration | timedelta | Number | str  # a number is seconds, a timedelta may be NumPy's; text as the command takes it: "500ns", "24t"
 What = Launch | Whole | Duration | timedelta | str  # a byte, the width of a pulse, or a Launch, which may be a break
+When = Moment | Whole | Duration | timedelta | str  # a whole number is a tick; a Duration, or text with a + in front, is from now
 DEFAULT_BYTE = 0xFF
+FARTHEST_DAYS = 366  # ahead of the board's time: what is farther away is a mistake
+
+
+def place_of(timescale: Timescale, when: When, what: str) -> tuple[bool, Fraction]:
+    """(whether it is meant from now, or from a beginning; ticks, exact)."""
+    if isinstance(when, Moment):
+        return False, Fraction(when.tick)
+    if isinstance(when, str | Duration) or is_timedelta(when):
+        duration = to_duration(cast(Duration, when), what)
+        return duration.relative or not isinstance(when, str), timescale.ticks(duration)
+    if isinstance(when, float | Fraction | Decimal) or (isinstance(when, Real) and not isinstance(when, Integral)):
+        raise BadInput(f"{what}: {shown(when)} could be a tick or seconds: give an int for a tick, or a time such as s(...) or '1.5s'")
+    return False, Fraction(whole(cast(Whole, when), what))
 
 
 def line_format(value: Format | str, invert: bool = False) -> Format:
@@ -69,15 +86,17 @@ def launch_from(timescale: Timescale, what: What, fmt: Format) -> Launch:
 class Order:
     """Looks at the launches of a series one after the other: BadInput if the line is not free yet for one."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        self._free: int | None = None  # from this tick on
+    def __init__(self, profile: Profile, others: Mapping[int, Profile] | None = None) -> None:
+        """others: by number, of launches with other profiles."""
+        self._profile, self._others = profile, others or {}
+        self.free: int | None = None  # from this tick on
 
-    def check(self, number: int, tick: int, launch: Launch) -> None:
-        """The next one."""
-        if self._free is not None and tick < self._free:
-            raise BadInput(f"launch {number}: it is at tick {tick}, but the line is busy with the one before until tick {self._free}")
-        self._free = tick + launch.length(self._profile)
+    def check(self, where: int | str, tick: int, launch: Launch) -> None:
+        """The next one. where: its number, or how a message is to name it."""
+        if self.free is not None and tick < self.free:
+            name = where if isinstance(where, str) else f"launch {where}"
+            raise BadInput(f"{name}: it is at tick {tick}, but the line is busy with the one before until tick {self.free}")
+        self.free = tick + launch.length(self._others.get(launch.profile, self._profile))
 
 
 def period_of(timescale: Timescale, rate: Number | str | None, period: Time | None) -> tuple[Fraction, str]:

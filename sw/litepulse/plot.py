@@ -165,10 +165,10 @@ def from_result(result: dict[str, Any]) -> Series:
                 intervals.add(intervals.count + 1, tick - before)
             before = tick
         return interval_series(f"{intervals.count + (before is not None)} edges", note, intervals, tick_ns)
-    if command == "send":
+    if command in ("send", "sequence"):
         errors = Thinned()
         for item in result["launched"]:
-            errors.add(item["n"], item["tick"] - item["wanted"])
+            errors.add(item["n"] if command == "send" else errors.count, item["tick"] - item["wanted"])
         numbers, late = errors.points()
         return Series(
             f"{errors.count} timed launches",

@@ -136,7 +136,7 @@ class Responder(Job[Answer]):
     @property
     def every(self) -> int | None:
         """Ticks from pulse to pulse of a burst; None without one."""
-        return self.plan.response.holdoff if self.plan.response.pulses > 1 else None
+        return self.plan.response.holdoff if self.plan.response.burst else None
 
     def _prepare(self) -> None:
         """Sets profiles and forgets what was recorded."""
@@ -190,13 +190,12 @@ class Responder(Job[Answer]):
     def _answer(self, event: Event) -> Answer:
         """Of its record."""
         response, time = self.plan.response, self._seconds(event.tick)
-        burst = response.pulses > 1
-        delay = response.delay_of(event.tag if burst else 0)
+        delay = response.delay_of(event.tag if response.burst else 0)
         # A late one has the tick at which that was found, any other one that at which it was to be launched.
         known = event.reason != "late" and self._is_known(event.tick, delay)
         if event.kind == "tx":
             return Answer(event.tag, event.tick, time, delay if known else None)
-        return Answer(event.tag if burst else None, event.tick, time, None, event.reason or "unknown")
+        return Answer(event.tag if response.burst else None, event.tick, time, None, event.reason or "unknown")
 
     def _note_references(self, batch: Batch) -> None:
         """The triggers of a batch."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import serial
 
 from litepulse.backends.interface import LAUNCH_PROFILE, Wanted
-from litepulse.board import Board, When, open_named
+from litepulse.board import Board, open_named
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused
 from litepulse.job import check_alone, tidy
 from litepulse.line import Format, Launch, Profile
-from litepulse.plan import Time
+from litepulse.plan import Time, When
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Moment, Number, to_duration, to_rate
 

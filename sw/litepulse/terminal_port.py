@@ -30,37 +30,27 @@ _MOST = 1 << 16  # received bytes that wait for a program
 _REST = 0.05  # seconds between two looks at the settings while nothing comes
 
 
-class TerminalPort:
-    """The pseudo-terminal and its link, as a context. path: what programs open; received, sent, lost: bytes by now."""
+class Terminal:
+    """A pseudo-terminal and its link, as a context. path: what programs open."""
 
-    def __init__(self, port: Serial, link: str | None = None) -> None:
-        """port: open; link: a symbolic link to the terminal, which lasts as long. BadInput if something else has that name."""
-        self.port, self.link = port, None if link is None else Path(link)
-        self.received = self.sent = self.lost = 0
-        self._waiting = bytearray()
-        self._refused: object = None  # rate and stop bits that the board does not have
+    def __init__(self, link: str | None = None) -> None:
+        """link: a symbolic link to the terminal, which lasts as long. BadInput if something else has that name."""
+        self.link = None if link is None else Path(link)
+        self._waiting = bytearray()  # for the program that reads
         self._master, self._slave = os.openpty()  # our own hold on the slave: it outlives the programs
         try:
             tty.setraw(self._slave)
             os.set_blocking(self._master, False)
             self.path = os.ttyname(self._slave)
-            self._set_speed()
-            self._settings = self._requested()
+            self._prepare()
             if self.link is not None:
                 self._make_link(self.link)
         except BaseException:
             self._close()
             raise
 
-    def _set_speed(self) -> None:
-        """A program that sets nothing sees the port's rate, if it has a name."""
-        speed = getattr(termios, f"B{self.port.baudrate}", None)
-        attributes = termios.tcgetattr(self._slave)
-        if speed is not None:
-            attributes[4] = attributes[5] = speed
-        if self.port.stopbits == serial.STOPBITS_TWO:
-            attributes[2] |= termios.CSTOPB
-        termios.tcsetattr(self._slave, termios.TCSANOW, attributes)
+    def _prepare(self) -> None:
+        """Before the link is there."""
 
     def _make_link(self, link: Path) -> None:
         if link.is_symlink() and not link.exists():
@@ -82,6 +72,49 @@ class TerminalPort:
                 self.link.unlink()
         os.close(self._master)
         os.close(self._slave)
+
+    def exchange(self, answer: Callable[[bytes], bytes], seconds: float) -> None:
+        """Waits for bytes of a program, so long at most, and gives it the answer to them."""
+        ready, _, _ = select.select([self._master], [self._master] if self._waiting else [], [], seconds)
+        if self._master in ready:
+            with contextlib.suppress(BlockingIOError):
+                self._pass_on(answer(os.read(self._master, _PIECE)))
+        elif self._waiting:
+            self._pass_on(b"")
+
+    def _pass_on(self, data: bytes) -> int:
+        """Gives a program these bytes, after those that it has not read yet; how many found no room."""
+        room = _MOST - len(self._waiting)
+        self._waiting += data[:room]
+        if self._waiting:
+            with contextlib.suppress(BlockingIOError):
+                del self._waiting[: os.write(self._master, self._waiting)]
+        return max(0, len(data) - room)
+
+
+class TerminalPort(Terminal):
+    """One that is a board's serial port. received, sent, lost: bytes by now."""
+
+    def __init__(self, port: Serial, link: str | None = None) -> None:
+        """port: open; link: as of a Terminal."""
+        self.port = port
+        self.received = self.sent = self.lost = 0
+        self._refused: object = None  # rate and stop bits that the board does not have
+        super().__init__(link)
+
+    def _prepare(self) -> None:
+        self._set_speed()
+        self._settings = self._requested()
+
+    def _set_speed(self) -> None:
+        """A program that sets nothing sees the port's rate, if it has a name."""
+        speed = getattr(termios, f"B{self.port.baudrate}", None)
+        attributes = termios.tcgetattr(self._slave)
+        if speed is not None:
+            attributes[4] = attributes[5] = speed
+        if self.port.stopbits == serial.STOPBITS_TWO:
+            attributes[2] |= termios.CSTOPB
+        termios.tcsetattr(self._slave, termios.TCSANOW, attributes)
 
     def run(self, end: Flag, refused: Callable[[str], None]) -> None:
         """Passes bytes and settings on until `end`. refused: is called with what the board does not do. SerialException if it is gone."""
@@ -132,9 +165,4 @@ class TerminalPort:
     def _receive(self) -> None:
         data = self.port.read(self.port.in_waiting)
         self.received += len(data)
-        room = _MOST - len(self._waiting)
-        self.lost += max(0, len(data) - room)
-        self._waiting += data[:room]
-        if self._waiting:
-            with contextlib.suppress(BlockingIOError):
-                del self._waiting[: os.write(self._master, self._waiting)]
+        self.lost += self._pass_on(data)

@@ -2,6 +2,7 @@
 """litepulse.bluesky in runs of bluesky's own RunEngine, on the simulated board."""
 
 import math
+import re
 import subprocess
 import sys
 import threading
@@ -13,6 +14,8 @@ from bluesky.utils import FailedStatus
 
 import litepulse
 from litepulse.bluesky import Delays, Edges, PulseTrain, Status
+
+from .adapters import ROOT, environment
 
 EDGES = ((600_000, 0, 1), (600_240, 0, 0), (700_000, 1, 1))  # tick, channel, level
 
@@ -136,3 +139,16 @@ def test_a_setting(board):
     with pytest.raises(litepulse.BadInput):
         interval.set("soon")
     assert delays.options["interval"] == litepulse.us(250)
+
+
+@pytest.mark.full
+def test_the_recipe_for_ophyd_async(tmp_path):
+    """Its program prints what the page says."""
+    page = (ROOT / "docs" / "recipes" / "bluesky.md").read_text(encoding="utf-8")
+    (program,) = [each for each in re.findall(r"(?ms)^```python\n(.*?)^```", page) if "ophyd_async" in each]
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == re.findall(r"(?m)^print\(.*\)  # (.*)$", program), done.stderr
+    pins = (ROOT / "requirements" / "adapters.in").read_text(encoding="utf-8")
+    for name, version in re.findall(r"with (ophyd-async) ([\d.]+\d)", page):
+        assert f"{name}=={version}" in pins

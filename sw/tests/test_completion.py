@@ -38,6 +38,8 @@ def test_every_verb_is_in_it(shell):
     "words, offered",
     [
         (["litepulse", "tr"], ["train"]),
+        (["litepulse", "seq"], ["sequence"]),
+        (["litepulse", "sequence", "--rep"], ["--repeat"]),
         (["litepulse", "completion", "z"], ["zsh"]),
         (["litepulse", "train", "--cou"], ["--count"]),
         (["litepulse", "adjust", "--at"], ["--at-pulse"]),

@@ -131,6 +131,10 @@ class Source:
 VERBS = {
     "train": ("train", ["train", "--rate", "1k", "--baud", "115200"]),
     "capture edges": ("edges", ["capture", "--inputs", "0", "--count", str(LAST)]),
+    "capture pins": (
+        "edges",
+        ["capture", "--inputs", "0", "--count", str(LAST), "--vcd", "{bytes}.vcd", "--sr", "{bytes}.sr", "--divide", str(PERIOD)],
+    ),
     "capture bytes": ("bytes", ["capture", "--inputs", "none", "--bytes", "--count", str(LAST)]),
     "send": ("queue", ["send", "{bytes}", "--every", "1ms", "--baud", "115200"]),
     "respond": ("answers", ["respond", "--on", "edge:0:rise", "--delay", "10us", "--width", "1us", "--count", str(LAST)]),
@@ -158,6 +162,7 @@ def run(source, words, style, monkeypatch, tmp_path):
 STYLES = {
     "train": (None, "csv", "vnl", "json"),
     "capture edges": (None, "json"),
+    "capture pins": (None,),
     "capture bytes": ("csv", "json"),
     "send": ("csv", "json"),
     "respond": (None, "json"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Numbers of all kinds that programs have: each method takes those of NumPy, Fraction and Decimal as it takes Python's own, exactly."""
 
+import dataclasses
 import datetime
 import inspect
 from decimal import Decimal
@@ -56,10 +57,11 @@ COUNTS = {
     "launch": {"byte": 0x55, "break_bits": 13},
     "latency": {"byte": 0x55, "break_bits": 13, "seed": 9, "count": 3, "filter": 5},
     "respond": {"byte": 0x55, "break_bits": 13, "pulses": 3},
+    "sequence": {"repeat": 3},
     "time_of": {"tick": 100},
     "train": {"byte": 0x55, "break_bits": 13, "count": 3, "limit": 9},
 }
-RATES = {method: {"baud": 9600} for method in ("capture", "launch", "launches", "latency", "respond", "send")}
+RATES = {method: {"baud": 9600} for method in ("capture", "launch", "launches", "latency", "respond", "send", "sequence")}
 RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}}
 DURATIONS = {
     "adjust": ["period", "step"],
@@ -68,13 +70,24 @@ DURATIONS = {
     "latency": ["width", "interval", "jitter", "duration", "timeout", "blank", "holdoff"],
     "respond": ["after", "width", "every", "holdoff"],
     "send": ["every"],
+    "sequence": ["timeout"],
     "train": ["period", "width"],
 }
-MOMENTS = {"launches": ["start"], "launch": ["at"], "send": ["at"], "train": ["start"], "latency": ["start"], "tick_of": ["when"]}
-LISTS = {"capture": ["inputs"], "send": ["data"]}
+MOMENTS = {
+    "launches": ["start"],
+    "sequence": ["start"],
+    "launch": ["at"],
+    "send": ["at"],
+    "train": ["start"],
+    "latency": ["start"],
+    "tick_of": ["when"],
+}
+LISTS = {"capture": ["inputs"], "sequence": ["inputs"], "send": ["data"]}
 # What is a number of no kind.
 OTHER = {
     "series",
+    "entries",
+    "profiles",
     "edges",
     "bytes",
     "clock",
@@ -90,6 +103,7 @@ OTHER = {
     "listener",
     "from_end",
     "what",
+    "to",
 }
 EXCLUDES = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "byte": ("width", "break_bits"), "period": ("rate",)}
 EXCLUDES |= {"rate": ("period",), "step": ("rate",)}
@@ -138,6 +152,10 @@ def outcome(board, method, arguments):
     if isinstance(result, litepulse.Train | litepulse.Capture | litepulse.Latency | litepulse.Responder):
         result.close()
         return result.plan, result.record.limit if isinstance(result, litepulse.Train) else None
+    if isinstance(result, litepulse.Sequence):
+        result.close()
+        plan = dataclasses.replace(result.plan, entries=None, seconds=0.0)
+        return plan, [*result.plan.entries()]
     if isinstance(result, litepulse.Send):
         with result:
             return [(each.byte, each.wanted - result.first_tick) for each in result]
@@ -277,7 +295,10 @@ def test_triggers_launches_and_formats_hold_plain_numbers():
             wrong()
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("open", "Realtime", "Edge", "Byte", "Duration")])
+NO_NUMBERS = {"open", "Realtime", "Edge", "Byte", "Duration", "SampleStream", "SrFile", "VcdFile"}  # as the one argument
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in NO_NUMBERS])
 def test_functions(name):
     function, arguments = FUNCTIONS[name]
     ((parameter, _),) = arguments.items()
@@ -288,6 +309,15 @@ def test_functions(name):
             assert got == wanted and plain(got), kind
     with pytest.raises(litepulse.BadInput, match="True is not a number"):
         function(**{parameter: True})
+
+
+def test_files_of_pins_take_numbers_of_numpy():
+    assert litepulse.SampleStream("x", np.uint32(96_000)).rate == 96_000 and litepulse.SrFile("x", np.int16(10)).divide == 10
+    for wrong in (True, 1.5, np.float32(2), 0):
+        with pytest.raises(litepulse.BadInput):
+            litepulse.SampleStream("x", wrong)
+        with pytest.raises(litepulse.BadInput):
+            litepulse.SrFile("x", wrong)
 
 
 def test_a_distribution_counts_numpy_numbers():

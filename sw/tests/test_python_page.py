@@ -32,8 +32,9 @@ def expected(code):
 
 
 @pytest.mark.parametrize("title", EXAMPLES)
-def test_an_example(title, monkeypatch):
+def test_an_example(title, monkeypatch, tmp_path):
     """open() finds a simulated board whose TX is wired to RX and to input 0."""
+    monkeypatch.chdir(tmp_path)
     code, printed = EXAMPLES[title], []
     open_board = litepulse.open
     monkeypatch.setattr(litepulse, "open", lambda clock=None, **options: open_board(sim=True, wires=["rx", "0"], clock=clock))

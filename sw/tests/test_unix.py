@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'sw'}{os.pathsep}{ROOT}", "COLUMNS": "80"}
 COMMAND = [sys.executable, "-m", "litepulse"]
 LDF = Path(__file__).resolve().parents[1] / "examples" / "door.ldf"
+ENTRIES = Path(__file__).resolve().parents[1] / "examples" / "ramp.csv"
 TRAIN = ["train", "--rate", "1k", "--baud", "115200"]
 RESPOND = ["respond", "--on", "break", "--delay", "1us"]
 # Each verb in a form that ends by itself: (words, status where all is well). What is in {} is filled in.
@@ -36,6 +37,8 @@ VERBS = {
     "capture": (["capture", "--inputs", "0", "--for", "20ms"], 0),
     "lsl": (["lsl", "--inputs", "0", "--for", "20ms"], 0),
     "send": (["send", "{bytes}", "--baud", "115200"], 0),
+    "sequence": (["sequence", "{entries}"], 0),
+    "replay": (["replay", "{pulses}"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
     "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # no node answers
@@ -46,16 +49,23 @@ VERBS = {
     ),  # no node answers
     "lin inject": (["lin", "inject", "--id", "16", "--loopback"], 0),
     "lin header": (["lin", "header", "--id", "16"], 0),
+    "clock emit": (["clock", "emit", "harp", "--for", "20ms"], 0),
+    "clock follow": (["clock", "follow", "irig-b", "--input", "0", "--for", "20ms"], 1),  # nothing was heard
     "latency": (["latency", "--width", "10us", "--on", "edge:0:fall", "--interval", "1ms", "--for", "20ms"], 1),  # nothing answers
     "certify": (["certify", "--self", "--edges", "20"], 1),  # tx is not wired to rx
     "tty": (["tty", "--link", "/nonexistent/tty"], 2),
+    "serve": (["serve", "--teensy-pulse", "--link", "/nonexistent/serve"], 2),
     "attach": (["attach", "/nonexistent"], 2),
     "detach": (["detach", "/nonexistent"], 2),
     "doctor": (["doctor", "/nonexistent"], 1),
     "plot": (["plot", "{result}"], 0),
     "completion": (["completion", "bash"], 0),
 }
-STYLES = dict.fromkeys(["train", "capture", "send", "respond", "lin monitor", "lin master", "lin slave", "latency"], ["json", "csv", "vnl"])
+STYLES = dict.fromkeys(
+    ["train", "capture", "send", "sequence", "replay", "respond", "lin monitor", "lin master", "lin slave", "latency"],
+    ["json", "csv", "vnl"],
+)
+STYLES |= dict.fromkeys(["clock emit", "clock follow"], ["json", "csv", "vnl"])
 STYLES |= dict.fromkeys(["info", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
@@ -69,6 +79,9 @@ ENDLESS = {
     "lin slave": ["lin", "slave", str(LDF), "--node", "Window"],
     "send": ["send", "/dev/zero", "--every", "1ms", "--baud", "115200"],
     "latency": ["latency", "--width", "10us", "--on", "edge:0:fall", "--timeout", "10ms"],
+    "clock emit": ["clock", "emit", "irig-b"],
+    "clock follow": ["clock", "follow", "irig-b", "--input", "0"],
+    "sequence": ["sequence", str(ENTRIES), "--repeat", "0"],
 }
 
 
@@ -87,12 +100,17 @@ def board():
 def words(board, tmp_path):
     """A function of a verb and a style: the command line."""
     (tmp_path / "bytes").write_bytes(b"some bytes")
+    rows = [f"{20_000 * n},0,{1 - n % 2}" for n in range(1, 21)]
+    (tmp_path / "pulses").write_text("\n".join(["tick,channel,value", *rows, ""]))
     result = {"command": "capture", "simulated": True, "backend": "test", "tick_hz": "48000000", "bytes": [], "lost": 0}
     edges = [{"tick": 1000 * n, "channel": "rx", "level": n % 2} for n in range(10)]
     (tmp_path / "result").write_text(json.dumps(result | {"edges": edges}))
 
     def make(verb, style=None):
-        filled = [word.format(bytes=tmp_path / "bytes", result=tmp_path / "result", ldf=LDF) for word in VERBS[verb][0]]
+        filled = [
+            word.format(bytes=tmp_path / "bytes", pulses=tmp_path / "pulses", result=tmp_path / "result", ldf=LDF, entries=ENTRIES)
+            for word in VERBS[verb][0]
+        ]
         port = [] if verb in ("attach", "detach", "doctor", "plot") else ["--port", board.spec]
         return [*COMMAND, *port, *filled, *([f"--{style}"] if style else [])]
 

@@ -19,6 +19,7 @@ METHODS = {
     "launches": {"series": [("+1ms", 1)], "baud": "1M"},
     "latency": {"on": TRIGGER, "interval": "1ms", "baud": "1M", "count": 1},
     "respond": {"on": TRIGGER, "after": "1us"},
+    "sequence": {"entries": [{"after": "1ms", "byte": 1}], "baud": "1M"},
     "send": {"data": b"x", "baud": "1M"},
     "tick_of": {"when": "+1ms"},
     "time_of": {"tick": 1, "clock": "tai"},
@@ -49,7 +50,9 @@ def outcome(call, *arguments, **options):
     """The message with which a call fails as it may, None if it does not."""
     try:
         result = call(*arguments, **options)
-        if isinstance(result, litepulse.Train | litepulse.Capture | litepulse.Latency | litepulse.Responder | litepulse.Send):
+        if isinstance(
+            result, litepulse.Train | litepulse.Capture | litepulse.Latency | litepulse.Responder | litepulse.Send | litepulse.Sequence
+        ):
             result.close()
     except litepulse.LitePulseError as error:
         message = str(error)
@@ -87,6 +90,9 @@ FUNCTIONS = {
     "Byte": (litepulse.Byte, {"value": 1}),
     "Edge": (litepulse.Edge, {"channel": 0}),
     "Realtime": (litepulse.Realtime, {}),
+    "SampleStream": (litepulse.SampleStream, {"path": "x", "rate": 1}),
+    "SrFile": (litepulse.SrFile, {"path": "x"}),
+    "VcdFile": (litepulse.VcdFile, {"path": "x"}),
     "ms": (litepulse.ms, {"value": 1}),
     "ns": (litepulse.ns, {"value": 1}),
     "s": (litepulse.s, {"value": 1}),

@@ -114,7 +114,8 @@ class Batch:
     """Records in the order of each stream. All that happened before `tick` and was wanted is in this batch or an earlier one.
 
     now: the board's tick at this look, perhaps much later; edges: all there is, where columns were
-    requested and there is nothing else
+    requested and there is nothing else; gap: but for records that were lost, and that no Lost stands
+    for yet
     """
 
     tick: int
@@ -122,6 +123,7 @@ class Batch:
     events: Sequence[Event | Lost]
     received: Sequence[RxByte | Lost]
     edges: EdgeRecords | None = None
+    gap: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,11 @@ class Recorder(Protocol):
 
     patience: float
     observer: Callable[[Batch], None] | None
+
+    @property
+    def lag(self) -> int:
+        """Ticks after which what has happened is reported at the latest, if the computer is not busy."""
+        ...
 
     def record(self, wanted: Wanted) -> None:
         """From now on just this is recorded; what was recorded before is forgotten, and so are losses."""
@@ -293,6 +300,13 @@ class LaunchQueue(Protocol):
 
     def seconds(self, count: int) -> Fraction:
         """How long `count` launches take to the board."""
+        ...
+
+    def rehearse(self, count: int) -> int:
+        """Queues `count` launches, at most as many as find room, none of which leaves, and takes as long as for others.
+
+        Returns how many of them are reported as refused. Call it while the queue is empty.
+        """
         ...
 
     def flush(self) -> None:

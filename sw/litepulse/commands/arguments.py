@@ -176,6 +176,11 @@ def whole_baud(what: str, low: int = 50) -> Callable[[str], int]:
     return lambda text: parse_count(str(parse_rate(text, what)), what, low, HIGHEST_BAUD)
 
 
+def whole_rate(what: str) -> Callable[[str], int]:
+    """A rate of whole Hz: 1M, 960k."""
+    return lambda text: parse_count(str(parse_rate(text, what)), what, 1, 10**12)
+
+
 def channels(text: str) -> tuple[str, ...]:
     """0,1,rx or none; which of them the device has is not known yet."""
     names = tuple(part.strip() for part in text.split(","))
@@ -209,8 +214,8 @@ def wire(text: str) -> str:
 # Groups -----------------------------------------------------------------------------------------------------------------
 
 
-def add_device(parser: argparse.ArgumentParser, top: bool = False) -> None:
-    """The options that choose a device; they may stand before or after the verb."""
+def add_device(parser: argparse.ArgumentParser, top: bool = False, pins: bool = True) -> None:
+    """The options that choose a device; they may stand before or after the verb. pins: also those that record the simulator's."""
     default: dict[str, Any] = {} if top else {"default": argparse.SUPPRESS}
     group = parser.add_argument_group(DEVICE, "Default: that of the kernel's driver, else the one that is plugged in.")
     group.add_argument("--device", metavar="DEV", help="a device of the kernel's driver: /dev/litepulse0", **default)
@@ -239,7 +244,8 @@ def add_device(parser: argparse.ArgumentParser, top: bool = False) -> None:
         help="raise the bridge of a board on a serial port to this speed meanwhile, e.g. 1M",
         **default,
     )
-    recording.add_options(group, default)
+    if pins:
+        recording.add_options(group, default)
     group.add_argument("--stimulus", metavar="FILE", help="with --sim: lines 'tick channel level' that drive the inputs", **default)
     group.add_argument(
         "--wire",
@@ -258,13 +264,14 @@ def add_verb(
     text: str,
     styles: tuple[str, ...] = (),
     examples: str = "",
+    pins: bool = True,
 ) -> Parser:
-    """A verb with the options of devices and output."""
+    """A verb with the options of devices and output. pins: see add_device()."""
     sub = verbs.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + ".", epilog=f"examples:\n{examples}" if examples else None
     )
     sub.set_defaults(function=function)
-    add_device(sub)
+    add_device(sub, pins=pins)
     add_styles(sub, styles)
     return sub
 

@@ -4,12 +4,15 @@
 import math
 import time
 from argparse import Namespace
+from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from litepulse import Board, Capture, output
+from litepulse import Board, Capture, PinFile, SampleStream, SrFile, VcdFile, output
 from litepulse.backends import CLOCKS, Losses
 from litepulse.board import FILTER_MAX
+from litepulse.capture import LOST_BYTES
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Parser, Verbs
 from litepulse.commands.following import to_the_end
@@ -24,18 +27,42 @@ from litepulse.units import counted, si
 EXAMPLES = """  litepulse capture --inputs 0,1,rx --for 2s
   litepulse capture --bytes --inputs none --baud 115200 --csv > bytes.csv
   litepulse capture --bytes --inputs none --clock realtime --csv > log.csv
+  litepulse capture --inputs 0,1,rx --vcd pins.vcd       the pins for GTKWave, until Ctrl-C; --sr: for PulseView
   litepulse --sim --stimulus edges.txt capture --inputs 0 --count 3"""
 
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    sub = arguments.add_verb(verbs, "capture", run, VERBS["capture"], ("json", "csv", "vnl"), EXAMPLES)
+    sub = arguments.add_verb(verbs, "capture", run, VERBS["capture"], ("json", "csv", "vnl"), EXAMPLES, pins=False)
     add_wanted(sub)
+    add_files(sub)
     sub.add_argument(
         "--clock",
         dest="wall_clock",
         choices=CLOCKS,
         help="also show each time in a clock of this PC, and by how much it may be wrong (default: the board's ticks alone)",
+    )
+
+
+def add_files(sub: Parser) -> None:
+    """The options of the files of pins; files_of() takes them."""
+    group = sub.add_argument_group("what is captured, as levels of the pins")
+    group.add_argument("--vcd", dest="captured_vcd", metavar="FILE", help="to a VCD, for GTKWave and others; - for standard output")
+    group.add_argument(
+        "--unit",
+        metavar="T",
+        type=arguments.duration("unit", positive=True),
+        help="unit of the VCD's times, e.g. 1ns (default: the largest that tells each tick)",
+    )
+    group.add_argument("--sr", dest="captured_sr", metavar="FILE", help="to a sigrok session, for PulseView: a sample per tick")
+    group.add_argument(
+        "--divide", default="1", metavar="N", type=arguments.count("divide", 1), help="of the session: a sample per N ticks (default 1)"
+    )
+    group.add_argument(
+        "--binary",
+        metavar="RATE",
+        type=arguments.whole_rate("binary"),
+        help="samples of this rate on standard output, at once: for sigrok-cli -I binary",
     )
 
 
@@ -104,7 +131,7 @@ def check_wanted(args: Namespace) -> None:
         raise BadInput("inputs: none leaves nothing to capture without --bytes")
 
 
-def begin(args: Namespace, board: Board) -> Capture:
+def begin(args: Namespace, board: Board, files: Sequence[PinFile] = ()) -> Capture:
     """The capture that the options ask for."""
     return board.capture(
         args.inputs,
@@ -115,54 +142,101 @@ def begin(args: Namespace, board: Board) -> Capture:
         duration=args.duration,
         **arguments.line_of(args),
         move_tx=args.move_tx,
+        to=files,
     )
+
+
+def files_of(args: Namespace) -> list[PinFile]:
+    """The files that the options ask for. BadInput."""
+    if not args.sim:  # before the verb, too, where there is no simulator that these could mean
+        args.captured_vcd, args.captured_sr = args.captured_vcd or args.vcd, args.captured_sr or args.sr
+        args.vcd = args.sr = None
+    files: list[PinFile] = []
+    if args.captured_vcd:
+        files.append(VcdFile(output.Binary() if args.captured_vcd == "-" else args.captured_vcd, args.unit))
+    elif args.unit is not None:
+        raise BadInput("unit: give --vcd, too")
+    if args.captured_sr:
+        if args.captured_sr == "-":
+            raise BadInput("sr: a session cannot be written to standard output; --vcd - and --binary can")
+        files.append(SrFile(args.captured_sr, args.divide))
+    elif args.divide != 1:
+        raise BadInput("divide: give --sr, too")
+    if args.binary:
+        files.append(SampleStream(output.Binary(), args.binary))
+    names = [Path(name).resolve() for name in (args.captured_vcd, args.captured_sr) if name]
+    if len(names) > len(set(names)):
+        raise BadInput("--vcd and --sr name the same file")
+    piped = ["--vcd -"] * (args.captured_vcd == "-") + ["--binary"] * bool(args.binary) + [f"--{args.style}"] * bool(args.style)
+    if len(piped) > 1 and piped[0] != f"--{args.style}":
+        raise BadInput(f"{piped[0]} and {piped[1]} both write to standard output")
+    return files
 
 
 def run(args: Namespace) -> int:
     """litepulse capture"""
     check_wanted(args)
+    files = files_of(args)
     with arguments.board(args) as board, Interrupt() as interrupt:
-        return follow(args, board, begin(args, board), interrupt)
+        return follow(args, board, begin(args, board, files), interrupt, files)
 
 
-def follow(args: Namespace, board: Board, job: Capture, interrupt: Interrupt) -> int:
+def follow(args: Namespace, board: Board, job: Capture, interrupt: Interrupt, files: Sequence[PinFile] = ()) -> int:
     """Shows what comes until it ends."""
     clock: str | None = args.wall_clock
-    ts, found, rows_out = board.timescale, Found(args.style, clock), None
+    style = "piped" if args.binary or args.captured_vcd == "-" else args.style
+    ts, found, rows_out = board.timescale, Found(style, clock), None
     names = ("t_ns", "dt_ms", "tick", "channel", "value", "flags", *((f"{clock}_ns", "uncertainty_ns") if clock else ()))
 
     def look() -> None:
         nonlocal rows_out
-        if args.style in ("csv", "vnl"):
-            rows_out = output.Rows(args.style, names, board.identity.backend)
-        elif args.style is None:
+        if style == "piped":
+            output.note(headline(board) + (hint(args, job) if args.binary else ""))
+        elif style in ("csv", "vnl"):
+            rows_out = output.Rows(style, names, board.identity.backend)
+        elif style is None:
             heading = f"{'t [ms]':>18}  {'dt [ms]':>16}  {'tick':>14}  what" if clock is None else f"{clock:<42}  {'tick':>14}  what"
             output.write(f"{headline(board)}\n{heading}")
         last = None
         for batch in job.rows():
+            if style == "piped":
+                output.check()
             for tick, what, value, nanoseconds, uncertainty in batch:
                 dt = ms(ts, tick - last) if last is not None else None
                 shown, flags, text = found.add(tick, what, value, nanoseconds, uncertainty)
-                if args.style is None and clock is not None:
+                if style is None and clock is not None:
                     output.write(f"{moment_of(clock, nanoseconds, uncertainty):<42}  {tick:>14}  {text}")
-                elif args.style is None:
+                elif style is None:
                     output.write(f"{ms(ts, tick):>18}  {dt or '-':>16}  {tick:>14}  {text}")
                 elif rows_out:
                     timed = () if clock is None else (nanoseconds, None if nanoseconds is None else uncertainty)
-                    rows_out.row(ns(ts, tick), dt, tick, what, shown, flags, *timed)
+                    rows_out.row(ns(ts, tick), dt, tick, "lost" if what == LOST_BYTES else what, shown, flags, *timed)
                 last = tick
 
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
         result = (
             shared(board, "capture")
             | ({"clock": clock} if clock else {})
+            | ({"files": written} if (written := written_by(files)) else {})
             | {"edges": found.edges, "lost": losses.total, "lost_at_least": losses.at_least, "bytes": found.bytes}
         )
         where, lost = "SIMULATED: " if board.simulated else "", records_lost(losses.total, losses.at_least)
-        return result, f"{where}{counted(found.edge_count, 'edge')}, {counted(found.byte_count, 'byte')}, {lost}"
+        begun = [f"\n{each['file']}: sample 0 is tick {each['first_tick']}" for each in written_by(files) if each["kind"] == "sr"]
+        return result, f"{where}{counted(found.edge_count, 'edge')}, {counted(found.byte_count, 'byte')}, {lost}{''.join(begun)}"
 
-    losses = to_the_end(job, args.style, look, lambda: found.count, report)
+    losses = to_the_end(job, style, look, lambda: found.count, report)
     return ended(interrupt, not args.count and args.duration is None) or (LOST if losses.total else 0)
+
+
+def written_by(files: Sequence[PinFile]) -> list[dict[str, Any]]:
+    """Of each file its kind, name and first tick."""
+    parts = [(file.kind, part) for file in files for part in (file.parts if isinstance(file, SrFile) else [(file.name, file.first_tick)])]
+    return [{"kind": kind, "file": name, "first_tick": tick} for kind, (name, tick) in parts]
+
+
+def hint(args: Namespace, job: Capture) -> str:
+    """How sigrok-cli reads the samples."""
+    return f"\nread it by sigrok-cli -I binary:numchannels={len(job.plan.channels)}:samplerate={args.binary} -i -"
 
 
 def moment_of(clock: str, nanoseconds: int | None, uncertainty: int) -> str:

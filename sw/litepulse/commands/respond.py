@@ -132,7 +132,7 @@ def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) 
     """Shows what the responder does until it ends, then disarms it."""
     ts, rows_out, response = board.timescale, None, job.plan.response
     trigger = named(response.trigger, board)
-    burst, number = response.pulses > 1, "pulse" if response.pulses > 1 else "n"
+    number = "pulse" if response.burst else "n"
     answers, misses = Spool(), Spool()
     counts = {"answers": 0, "missed": 0}
     first_missed: list[Answer] = []
@@ -145,7 +145,7 @@ def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) 
             rows_out.row(answer.number, tick, ns(ts, tick), None if delay is None else ns(ts, delay), answer.reason or "answered")
         if answer.reason is not None:
             if args.style == "json":
-                misses.add(({number: answer.number} if burst else {}) | {"tick": tick, "reason": answer.reason})
+                misses.add(({number: answer.number} if response.burst else {}) | {"tick": tick, "reason": answer.reason})
             elif len(first_missed) < SHOWN_MISSES:
                 first_missed.append(answer)
             return
@@ -190,7 +190,7 @@ def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) 
             shown = [f"{n}× {in_ticks(value)} = {si(ts.seconds(value), 's')}" for value, n in sorted(delays.items())[:SHOWN_DELAYS]]
             rest = len(delays) - len(shown)
             rows.append(("delay", ", ".join(shown) + (f", and {rest} more" if rest else "")))
-        which = "pulse {}: " if burst else ""
+        which = "pulse {}: " if response.burst else ""
         rows += [("missed", f"{which.format(answer.number)}{answer.reason} at tick {answer.tick}") for answer in first_missed]
         rows.append(("clock", clock_note(board)))
         return result, "\n".join(output.aligned(rows))

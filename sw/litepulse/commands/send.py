@@ -7,7 +7,7 @@ import os
 import select
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from litepulse import Board, Outcome, Send, output
@@ -18,10 +18,12 @@ from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
+from litepulse.launch import Feed
 from litepulse.line import Format, Launch
 from litepulse.output import ns
 from litepulse.plan import launch_of
 from litepulse.spool import Spool
+from litepulse.streams import RxByte
 from litepulse.units import Duration, Timescale, approx, parse_byte, parse_count, parse_duration
 
 BLOCK = 65536
@@ -170,69 +172,90 @@ def run(args: Namespace) -> int:
         return follow(args, board, source.size, sending, interrupt)
 
 
-def follow(args: Namespace, board: Board, total: int | None, sending: Send, interrupt: Interrupt) -> int:
+class Tally:
+    """What became of launches, as it is reported: everything for JSON, else only how much it was."""
+
+    def __init__(self, style: str | None) -> None:
+        self.keep = style == "json"
+        self.sent, self.bad, self.heard = Spool(), Spool(), Spool()
+        self.first_bad: list[tuple[str, Outcome]] = []  # (how people call it, what became of it)
+        self.launched = self.refused = 0
+        self.worst: int | None = None  # ticks between requested and launched
+
+    def hear(self, byte: RxByte) -> None:
+        """A received byte."""
+        self.heard.add({"tick": byte.tick, "byte": byte.data})
+
+    def add(self, outcome: Outcome, name: str, more: Mapping[str, int]) -> int:
+        """One launch; its error in ticks. name: of it, for people; more: what JSON has of it, too."""
+        error = outcome.tick - outcome.wanted
+        if outcome.reason:
+            self.refused += 1
+            if self.keep:
+                self.bad.add({**more, "n": outcome.number, "tick": outcome.tick, "reason": outcome.reason})
+            elif len(self.first_bad) < SHOWN:
+                self.first_bad.append((name, outcome))
+            return error
+        self.launched += 1
+        self.worst = max(abs(error), self.worst or 0)
+        if self.keep:
+            self.sent.add({**more, "n": outcome.number, "tick": outcome.tick, "wanted": outcome.wanted, "byte": outcome.byte})
+        return error
+
+    def result(self, losses: Losses) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "launched": self.sent,
+            "refused": self.bad,
+            "received": self.heard,
+            "max_error_ticks": self.worst,
+            "lost": losses.total,
+            "lost_at_least": losses.at_least,
+        }
+
+    def summary(self, job: Feed[Any], losses: Losses) -> list[tuple[str, str]]:
+        """For people."""
+        run = job.run
+        lost = records_lost(losses.total, losses.at_least)
+        rows = [("launched", f"{self.launched} of {run.fed}, {self.refused} refused, {run.received_count} received, {lost}")]
+        if self.worst is not None:
+            rows.append(("error", f"{self.worst} ticks at most between requested and launched"))
+        return rows + [("refused", f"{name}: {outcome.reason}") for name, outcome in self.first_bad]
+
+
+def follow(
+    args: Namespace, board: Board, total: int | None, sending: Send, interrupt: Interrupt, command: str = "send", named: str = "bytes"
+) -> int:
     """Shows what becomes of each until all have left, or an interrupt came."""
-    ts, job, rows_out = board.timescale, sending.run, None
-    sent, bad, heard = Spool(), Spool(), Spool()
-    first_bad: list[Outcome] = []
-    if args.style == "json":
-        job.hear = lambda byte: heard.add({"tick": byte.tick, "byte": byte.data})
-    launched = refused = 0
-    worst: int | None = None
+    ts, job, rows_out, tally = board.timescale, sending.run, None, Tally(args.style)
+    one = "byte" if named == "bytes" else "pulse"
+    if tally.keep:
+        job.hear = tally.hear
 
     def look() -> None:
-        nonlocal rows_out, launched, refused, worst
+        nonlocal rows_out
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "error_ticks", "outcome"), board.identity.backend)
         elif args.style is None:
-            what = f"{total} bytes" if total else "bytes"
+            what = f"{total} {named}" if total else named
             line = f"{approx(job.profile.bit_period.baud, 3)} baud {job.profile.format}"
             output.write(f"{headline(board)}\n{what} from tick {sending.first_tick} on, at {line}")
-        wait = Wait(board, "the first byte", sending.first_tick)
+        wait = Wait(board, f"the first {one}", sending.first_tick)
         with output.Live(f"sending{simulated_mark(board)}", total, args.style) as live:
             for batch in sending.batches():
                 for outcome in batch:
-                    error = outcome.tick - outcome.wanted
-                    if outcome.reason:
-                        refused += 1
-                        if args.style == "json":
-                            bad.add({"n": outcome.number, "tick": outcome.tick, "reason": outcome.reason})
-                        elif len(first_bad) < SHOWN:
-                            first_bad.append(outcome)
-                    else:
-                        launched += 1
-                        worst = max(abs(error), worst or 0)
-                        if args.style == "json":
-                            entry = {"n": outcome.number, "tick": outcome.tick, "wanted": outcome.wanted, "byte": outcome.byte}
-                            sent.add(entry)
+                    error = tally.add(outcome, f"{one} {outcome.number}", {})
                     if rows_out:
                         shown = None if outcome.reason else error
                         rows_out.row(outcome.number, outcome.tick, ns(ts, outcome.tick), shown, outcome.reason or "launched")
-                live.update(launched + refused, wait=wait.left(job.poller.tick))
+                live.update(tally.launched + tally.refused, wait=wait.left(job.poller.tick))
 
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
-        result = (
-            shared(board, "send")
-            | shared_line(job.profile)
-            | {
-                "launched": sent,
-                "refused": bad,
-                "received": heard,
-                "max_error_ticks": worst,
-                "lost": losses.total,
-                "lost_at_least": losses.at_least,
-                "ended": "interrupt" if interrupt else "all sent",
-            }
-        )
-        lost = records_lost(losses.total, losses.at_least)
-        summary = [("launched", f"{launched} of {job.fed}, {refused} refused, {job.received_count} received, {lost}")]
-        if worst is not None:
-            summary.append(("error", f"{worst} ticks at most between requested and launched"))
-        summary += [("refused", f"byte {outcome.number}: {outcome.reason}") for outcome in first_bad]
-        summary.append(("clock", clock_note(board)))
-        return result, "\n".join(output.aligned(summary))
+        result = shared(board, command) | shared_line(job.profile) | tally.result(losses)
+        summary = [*tally.summary(sending, losses), ("clock", clock_note(board))]
+        return result | {"ended": "interrupt" if interrupt else "all sent"}, "\n".join(output.aligned(summary))
 
-    losses = to_the_end(sending, args.style, look, lambda: launched, report)
+    losses = to_the_end(sending, args.style, look, lambda: tally.launched, report)
     if interrupt:
         return ended(interrupt, False)
-    return LOST if refused or losses.total else 0
+    return LOST if tally.refused or losses.total else 0

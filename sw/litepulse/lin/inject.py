@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from litepulse.board import Board, When
+from litepulse.board import Board
 from litepulse.errors import LitePulseError
 from litepulse.interrupt import Flag, current
 from litepulse.job import Job
@@ -13,6 +13,7 @@ from litepulse.lin.faults import Injection
 from litepulse.lin.frames import Expected, Frame
 from litepulse.lin.monitor import DEFAULT_BAUD
 from litepulse.lin.protocol import DATA_MAX, HEADER_BITS, slot_limit
+from litepulse.plan import When
 from litepulse.streams import RxByte
 from litepulse.units import Number, counted
 

@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE, Batch, Wanted
+from litepulse.backends.interface import LAUNCH_PROFILE, Batch, Wanted
 from litepulse.board import Board
 from litepulse.capture import LostEvent
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Flag
 from litepulse.job import Job
 from litepulse.launch import Entry
-from litepulse.layout import LIN_BIT_MIN
 from litepulse.lin.bus import BusRun
 from litepulse.lin.faults import Injection
 from litepulse.lin.frames import ENHANCED, Expected, Frame
 from litepulse.lin.monitor import DEFAULT_BAUD
 from litepulse.lin.protocol import DATA_MAX, HEADER_BITS, ID_MAX, slot_limit
-from litepulse.line import Launch, LinEntry, Response, Trigger
+from litepulse.lin.slave import answers, check_bit
+from litepulse.line import Launch, LinEntry
 from litepulse.streams import Event, Lost
 from litepulse.units import Number, hexadecimal
 
@@ -212,12 +212,10 @@ class Link(Job[Frame | LostEvent | Missed]):
         responder = self._backend.responder
         if self._entries is None:
             entries = responder.lin_entries()
-            clock, samples = self.run.timescale.clock_hz, self.run.timescale.samples_per_cycle
-            if self.bit < LIN_BIT_MIN * samples:
-                raise BadInput(f"baud: a LIN slave needs at most {math.floor(clock / LIN_BIT_MIN)} baud on this board")
+            check_bit(self.run.timescale, self.bit)
             self._backend.line.set_echo(None)
             responder.set_lin([LinEntry(frame_id) for frame_id in range(entries)])
-            responder.arm(Response(Trigger("lin"), Launch("frame", 0, RECEIVE_PROFILE), math.floor(self.bit), ignore_own=False))
+            responder.arm(answers(math.floor(self.bit)))
             self._entries = entries
         if entry.frame_id >= self._entries:
             last = hexadecimal(self._entries - 1)

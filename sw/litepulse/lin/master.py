@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE
-from litepulse.board import Board, When
+from litepulse.board import Board
 from litepulse.capture import LostEvent
 from litepulse.errors import BadInput
 from litepulse.interrupt import Flag
@@ -30,7 +30,7 @@ from litepulse.lin.protocol import (
 )
 from litepulse.lin.transport import Reassembly, segments
 from litepulse.line import Launch
-from litepulse.plan import Time
+from litepulse.plan import Time, When
 from litepulse.streams import Lost
 from litepulse.units import Number, to_duration
 

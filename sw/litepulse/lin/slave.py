@@ -36,12 +36,25 @@ from litepulse.line import Format, Launch, LinEntry, Response, Trigger
 from litepulse.plan import Time, profile_of
 from litepulse.respond import RESPONDER_LIMIT
 from litepulse.streams import Lost
-from litepulse.units import Number, approx, hexadecimal, to_duration, to_fraction
+from litepulse.units import Number, Timescale, approx, hexadecimal, to_duration, to_fraction
 
 DEFAULT_SPACE = Fraction(1)  # bit times before each byte, a quarter of what the standard allows
 SILENCE = 4  # seconds without a frame after which a node is asleep
 WAKE_PULSE, WAKE_REPEAT, WAKES = Fraction(3, 10_000), Fraction(2, 10), 3  # seconds; of 250 us to 5 ms, 150 to 250 ms
 WAKE_AHEAD = Fraction(5, 100)  # seconds before a pulse at which it is given to the board
+
+
+def check_bit(timescale: Timescale, bit: Fraction) -> None:
+    """BadInput if a bit of so many ticks is too short for the board's table of answers."""
+    if bit < LIN_BIT_MIN * timescale.samples_per_cycle:
+        most = math.floor(timescale.clock_hz / LIN_BIT_MIN)
+        raise BadInput(f"baud: a LIN slave needs bits of {LIN_BIT_MIN} cycles or more, at most {most} baud on this board")
+
+
+def answers(space: int) -> Response:
+    """What is armed so that the board answers by its table, so many ticks behind a header; its
+    own headers, too."""
+    return Response(Trigger("lin"), Launch("frame", 0, RECEIVE_PROFILE), space, ignore_own=False)
 
 
 class SlaveRun:
@@ -56,9 +69,7 @@ class SlaveRun:
         self.profile = profile_of(board.timescale, self.description.baud if baud is None else baud, Format())
         self.bit = Fraction(self.profile.bit_period.ticks)
         samples = board.timescale.samples_per_cycle
-        if self.bit < LIN_BIT_MIN * samples:
-            most = board.timescale.clock_hz / LIN_BIT_MIN
-            raise BadInput(f"baud: a LIN slave needs bits of {LIN_BIT_MIN} cycles or more, at most {math.floor(most)} baud on this board")
+        check_bit(board.timescale, self.bit)
         self.space = self._ticks(space, samples)
         self.timescale = board.timescale
         self.configured = node.configured
@@ -212,7 +223,7 @@ class SlaveRun:
                 self._active = backend.now()
             backend.recorder.record(Wanted(missed=True, received=True))
             backend.pledge(keep=False)
-            backend.responder.arm(Response(Trigger("lin"), Launch("frame", 0, RECEIVE_PROFILE), self.space, ignore_own=False))
+            backend.responder.arm(answers(self.space))
         except BaseException:
             self.end()
             raise

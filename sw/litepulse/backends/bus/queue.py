@@ -51,5 +51,9 @@ class BusQueue:
         baud = getattr(self._registers.bus, "baud", None)
         return Fraction(10 * 16 * count, baud) if baud else Fraction(0)
 
+    def rehearse(self, count: int) -> int:
+        """See LaunchQueue: the core refuses them, because tick 0 has passed."""
+        return self.launch([(0, 0, Launch("pulse", width=1))] * count)
+
     def flush(self) -> None:
         self._registers.write_fields("command", flush_queue=1)

@@ -25,6 +25,7 @@ class RecordStream:
         self.depth = depth
         self.tick = 0
         self.known = 0  # until when all is known that happened
+        self.gap = False  # but for lost records that no OVERFLOW record had reported then
         self.untold = 0  # lost records that no OVERFLOW record has reported yet
         self.expected: int | None = None  # position the stream must have if nothing went wrong
         self._hint = 8
@@ -95,7 +96,7 @@ class RecordStream:
         first: as drain().
         """
         header, words = self._split(self._fetch() if first is None else first)
-        self.known = header.tick
+        self.known, self.gap = header.tick, header.lost > 0
         self._hint = max(8, min(self._most, header.ready + header.ready // 2))
         left = header.ready - self._read_before(header)
         vain = 0

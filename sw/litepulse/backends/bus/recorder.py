@@ -27,6 +27,11 @@ class BusRecorder:
         self.events = RecordStream(registers, "EVENTS", EventStream(), registers.identity.event_depth)
         self.received = RecordStream(registers, "RECEIVE", ReceiveStream(), registers.identity.receive_depth)
 
+    @property
+    def lag(self) -> int:
+        """See Recorder: a look shows all that has happened."""
+        return 0
+
     def record(self, wanted: Wanted) -> None:
         names = [*(f"tx_{source}" for source in wanted.launched), *(f"refused_{source}" for source in wanted.refused)]
         names += ["control", "train_done"] if wanted.train else []
@@ -84,6 +89,7 @@ class BusRecorder:
             [e for e in self.events.decode(parts) if not isinstance(e, RxByte)] if edges is None else [],
             [b for b in received if not isinstance(b, Event)],
             edges,
+            self.events.gap,
         )
         if self._wall_clock is not None and (batch.events or received):
             self._look_at_clock()

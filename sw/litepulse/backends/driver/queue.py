@@ -3,6 +3,7 @@
 
 import errno
 import fcntl
+import math
 import os
 from collections.abc import Sequence
 from fractions import Fraction
@@ -16,6 +17,8 @@ from litepulse.errors import LitePulseError, Refused
 from litepulse.layout import LAUNCH_KIND
 from litepulse.line import Launch
 from litepulse.streams import Event
+
+_LATER_SECONDS = 3600
 
 
 class DriverQueue:
@@ -52,6 +55,13 @@ class DriverQueue:
     def seconds(self, count: int) -> Fraction:
         baud = self._device.attached_value("baud")
         return Fraction(10 * 24 * count, baud) if baud else Fraction(0)
+
+    def rehearse(self, count: int) -> int:
+        """See LaunchQueue: they are to leave much later, and are taken back."""
+        later = self._device.now() + math.ceil(_LATER_SECONDS * self._device.identity.timescale.tick_hz)
+        self.launch([(later, 0, Launch("pulse", width=1))] * count)
+        self.flush()
+        return 0
 
     def flush(self) -> None:
         try:

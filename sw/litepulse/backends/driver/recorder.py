@@ -44,6 +44,10 @@ class DriverRecorder:
         self._received: list[RxByte | Lost] = []
         self._losses = Losses()
 
+    @property
+    def lag(self) -> int:
+        return self._device.lag
+
     def record(self, wanted: Wanted) -> None:
         kinds = sources = 0
         for names, kind in ((wanted.launched, abi.KIND_TX), (wanted.refused, abi.KIND_REFUSED)):

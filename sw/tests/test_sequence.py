@@ -1,0 +1,873 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sequences: each launch at its exact tick, waits, what a backend cannot carry, what comes too late, and files as people write them."""
+
+import fcntl
+import io
+import json
+import os
+import random
+import signal
+import socket
+import threading
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+import pytest
+
+import litepulse
+from litepulse import backends, cli
+from litepulse.backends import driver_abi as abi
+from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.driver.recorder import DriverRecorder
+from litepulse.line import Launch
+from litepulse.sequence import SequenceRun
+from litepulse.vcd import Vcd
+
+from .fake_board import FakeBoard, field
+from .fake_kernel import Kernel
+
+US = 48  # ticks
+MS = 1000 * US
+SHORT = "1us"
+
+
+class Bench(FakeBoard):
+    """Time passes by transactions, and while the program waits; `stimulus`: [(tick, channel, level)] of its inputs, in order."""
+
+    def __init__(self, step=2000):
+        super().__init__(step=step)
+        self.stimulus = []
+
+    def advance(self, ticks):
+        end = self.tick + ticks
+        while self.stimulus and self.stimulus[0][0] <= end:
+            at, channel, level = self.stimulus.pop(0)
+            super().advance(max(0, at - self.tick))
+            if field(self.word("capture_edges"), "capture_edges", "rise" if level else "fall") >> channel & 1:
+                self.event(at, 2, 4, 0, level << 16 + channel | 1 << channel, "edge", edge=True)
+        super().advance(end - self.tick)
+
+    def pause(self, seconds):
+        self.advance(round(seconds * 48_000_000))
+
+
+def connected(step=2000):
+    device = Bench(step)
+    return device, BusBackend(device, "uartbone", "fake", False, [], device.pause)
+
+
+@pytest.fixture(autouse=True)
+def no_time_of_python(monkeypatch):
+    """What a board carries depends on the board in Python alone, not on this machine."""
+    monkeypatch.setattr("time.thread_time", lambda: 0.0)
+
+
+@pytest.fixture
+def board():
+    device, backend = connected()
+    with litepulse.Board(backend) as board:
+        board.device = device
+        yield board
+
+
+def launched(device):
+    """[(tick, length)] of what went out."""
+    return [(start, end - start) for start, end, source, _ in device.line_log if source == "queue"]
+
+
+def kinds(found):
+    """What became of each, in short."""
+    return [each.ended if isinstance(each, litepulse.Waited) else each.reason for each in found]
+
+
+def at_rest(board):
+    """Nothing goes on on the board, and another job may begin."""
+    assert not board.device.queue and not board.busy
+    assert list(board.capture(duration="1ms")) == []
+
+
+# Places --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_random_entries(board):
+    """Against a plain calculation with fractions: of all ways to give a place, none is rounded before the end."""
+    chance = random.Random(7)
+    first, place, wanted, entries = 4_800_000, Fraction(4_800_000), [], []
+    for number in range(10_000):
+        gap = Fraction(chance.randrange(200 * US, 900 * US)) + Fraction(chance.randrange(29), 29)
+        place += gap
+        width = chance.randrange(1, 100 * US)
+        wanted.append((floor(place), width))
+        what = litepulse.ticks(width)
+        seconds = gap / 48_000_000
+        match number % 5:
+            case 0:
+                entries.append({"after": f"{gap.numerator}/{gap.denominator}t", "width": what})
+            case 1:
+                entries.append(litepulse.Step(after=seconds, width=what))
+            case 2:
+                entries.append({"after": litepulse.s(seconds), "width": f"{width}t"})
+            case 3:
+                entries.append({"at": litepulse.ticks(place - first), "width": what})
+            case _:
+                place = Fraction(floor(place))
+                entries.append((np.int64(floor(place)), what))
+    with board.sequence(entries, start=first) as sequence:
+        found = list(sequence)
+    assert launched(board.device) == wanted and sequence.ended == "all sent" and sequence.lost == 0
+    assert [(each.number, each.tick, each.wanted, each.reason) for each in found] == [(n, t, t, None) for n, (t, _) in enumerate(wanted)]
+    at_rest(board)
+
+
+def test_all_that_can_be_launched(board):
+    entries = [
+        {"after": 0, "byte": 0x55},
+        {"after": "1ms", "byte": np.uint8(7), "profile": 2},
+        {"after": "1ms", "break": 13},
+        {"after": "1ms", "width": "99t"},
+        {"after": "1ms", "byte": 0x1F, "profile": 3},
+        (litepulse.ms(9), Launch("break", 11)),
+    ]
+    profiles = {2: (1_000_000, "8N1"), 3: ("57600", "5E2")}
+    with board.sequence(entries, baud=115200, profiles=profiles) as sequence:
+        assert kinds(sequence) == [None] * 6
+    bits = {baud: board.timescale.bit_period(baud).ticks for baud in (115200, 1_000_000, 57600)}
+    lengths = [floor(10 * bits[115200]), floor(10 * bits[1_000_000]), floor(14 * bits[115200]), 99]
+    lengths += [floor(9 * bits[57600]), floor(12 * bits[115200])]
+    first = sequence.first_tick
+    assert launched(board.device) == [(first + place * MS, length) for place, length in zip((0, 1, 2, 3, 4, 9), lengths, strict=True)]
+
+
+def test_on_the_pins(tmp_path):
+    """The simulated SoC: each edge is at its tick, behind waits, too."""
+    vcd, stimulus = tmp_path / "pins.vcd", tmp_path / "stimulus.txt"
+    stimulus.write_text("9000000 0 1\n9000960 1 1\n9001000 1 0\n9100000 0 0\n")
+    entries = [
+        *({"after": "20us", "width": "5us"} for _ in range(100)),
+        {"wait": 0, "timeout": "1s"},
+        {"wait": 1, "edge": "fall", "timeout": "1s"},
+        {"after": "5ms", "width": "5us"},
+        {"after": "1000/3t", "width": SHORT},
+        {"after": "1000/3t", "width": SHORT},
+        {"wait": 2, "timeout": "1ms", "then": "go on"},
+        {"at": "+5ms", "width": "3us"},
+    ]
+    with litepulse.open(sim=True, vcd=vcd, stimulus=stimulus) as board:
+        hz = board.tick_hz
+        with board.sequence(entries, invert=True) as sequence:
+            found = list(sequence)
+        first = sequence.first_tick
+        waits = [(each.began, each.tick, each.ended, each.level, each.number) for each in found if isinstance(each, litepulse.Waited)]
+    last = first + 100 * 20 * US
+    pulses = [(first + (n + 1) * 20 * US, 5 * US) for n in range(100)]
+    pulses += [(9001001 + 5 * MS, 5 * US), (9001001 + 5 * MS + 333, US), (9001001 + 5 * MS + 666, US)]
+    began = pulses[-1][0]
+    pulses.append((began + MS + 5 * MS, 3 * US))
+    assert waits == [(last, 9000001, "edge", 1, 100), (9000001, 9001001, "edge", 0, 101), (began, began + MS, "timeout", None, 105)]
+    edges = [(tick, level) for tick, level in Vcd(vcd, hz).signals["tx"] if tick >= first]
+    assert edges == [edge for tick, width in pulses for edge in ((tick, 1), (tick + width, 0))]
+    assert [each.tick for each in found if isinstance(each, litepulse.Outcome)] == [tick for tick, _ in pulses]
+
+
+# Waits ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_for_each_edge(board):
+    """Edges during a run are ignored; of `both`, either counts."""
+    now = board.now().tick
+    board.device.stimulus = [(now + n * MS, 2, level) for n, level in ((100, 1), (102, 0), (103, 1), (200, 0), (300, 1))]
+    entries = [{"after": "10ms", "width": SHORT}, {"after": "5ms", "width": SHORT}]
+    with board.sequence(entries, on=litepulse.Edge(2, "both"), repeat=3) as sequence:
+        found = list(sequence)
+    marks = [now + n * MS for n in (100, 200, 300)]
+    assert launched(board.device) == [(mark + gap * MS, US) for mark in marks for gap in (10, 15)]
+    assert [(each.run, each.number, each.tick) for each in found if isinstance(each, litepulse.Waited)] == [
+        (run, None, mark) for run, mark in enumerate(marks)
+    ]
+    assert [(each.run, each.number) for each in found if isinstance(each, litepulse.Outcome)] == [(r, n) for r in range(3) for n in (0, 1)]
+    at_rest(board)
+
+
+@pytest.mark.parametrize("then, more", [("stop", 0), ("go on", 1)])
+def test_a_wait_that_times_out(then, more, board):
+    entries = [
+        {"after": 0, "width": SHORT},
+        {"after": "1ms", "wait": "rx", "edge": "rise", "timeout": "3ms", "then": then},
+        {"after": "10ms", "width": SHORT},
+    ]
+    with board.sequence(entries, start="+50ms") as sequence:
+        found = list(sequence)
+    began = sequence.first_tick + MS
+    assert (found[1].began, found[1].tick, found[1].ended, found[1].length) == (began, began + 3 * MS, "timeout", 3 * MS)
+    assert launched(board.device)[1:] == [(began + 13 * MS, US)] * more
+    assert sequence.ended == ("timeout" if then == "stop" else "all sent") and len(found) == 2 + more
+
+
+@pytest.mark.parametrize("distance, ended", [(3 * MS, "edge"), (3 * MS + 1, "timeout")])
+def test_an_edge_at_the_last_tick(distance, ended, board):
+    """It is the ticks that decide, not when the computer looks."""
+    began = board.now().tick + 50 * MS
+    board.device.stimulus = [(began - 1, 0, 0), (began + distance, 0, 1)]
+    with board.sequence([{"after": 0, "wait": 0, "timeout": "3ms"}], start=began) as sequence:
+        assert kinds(sequence) == [ended]
+
+
+def test_a_timeout_for_all_waits(board):
+    entries = [{"wait": 0, "then": "go on"}, {"wait": 1, "timeout": "2ms", "then": "go on"}, {"after": "10ms", "width": SHORT}]
+    with board.sequence(entries, on=litepulse.Edge(3), timeout="5ms") as sequence:
+        assert [each.length for each in sequence] == [5 * MS] and sequence.ended == "timeout"
+    with board.sequence(entries, timeout="5ms") as sequence:
+        assert [each.length for each in sequence if isinstance(each, litepulse.Waited)] == [5 * MS, 2 * MS]
+
+
+def test_the_edge_just_behind_the_launch(board):
+    """The answer to a pulse counts although it comes before the computer knows that the pulse has left."""
+    start = board.now().tick + 50 * MS
+    board.device.stimulus = [(start + 30, 1, 1), (start + 60, 1, 0)]
+    entries = [{"after": 0, "width": "10t"}, {"wait": 1}, {"wait": 1, "edge": "fall"}, {"after": "10ms", "width": SHORT}]
+    with board.sequence(entries, start=start) as sequence:
+        found = list(sequence)
+    assert [each.tick - start for each in found] == [0, 30, 60, 60 + 10 * MS]
+
+
+def test_lost_records_end_a_wait(board):
+    """A flood on another input: the edge may be among what was lost, so nothing follows."""
+    start = board.now().tick + 50 * MS
+    board.device.stimulus = [(start + 100 + n, 1, n % 2) for n in range(600)]
+    entries = iter([{"after": 0, "width": "10t"}, {"wait": 0}, {"after": "10ms", "width": SHORT}])
+    sequence = board.sequence(entries, start=start, inputs=[0, 1])
+    found = []
+    with pytest.raises(litepulse.LitePulseError, match="^entry 1: records were lost while it waited, its edge may be among them"):
+        for each in sequence:
+            found.append(each)
+    assert kinds(found) == [None] and sequence.ended == "lost" and sequence.lost > 0 and len(launched(board.device)) == 1
+    at_rest(board)
+
+
+def test_lost_records_without_a_wait_are_counted(board, monkeypatch):
+    """As for send(): what is lost of the outcomes is missing there, and nowhere else."""
+    entries = [{"after": "30us", "width": SHORT} for _ in range(300)]
+    monkeypatch.setattr(board.device.events, "depth", 60)
+    monkeypatch.setattr(SequenceRun, "_busy", lambda self, found: False)
+    with board.sequence(entries) as sequence:
+        found = list(sequence)
+    assert len(launched(board.device)) == 300 == len(found) + sequence.lost
+    assert {each.tick for each in found} <= {tick for tick, _ in launched(board.device)}
+    assert all(each.tick == sequence.first_tick + 30 * US * (each.number + 1) for each in found)
+
+
+def test_what_a_wait_needs(board):
+    with board.sequence([{"after": 0, "wait": 0, "timeout": "1ms"}]) as sequence:
+        list(sequence)
+    least = sequence.pace.reaction
+    for after, message in ((least - 1, "entry 1: .* behind a wait is too near: through the computer it takes"), (least, None)):
+        entries = [{"wait": 0, "timeout": "1ms", "then": "go on"}, {"after": litepulse.ticks(after), "width": SHORT}]
+        if message is None:
+            with board.sequence(entries) as sequence:
+                assert kinds(sequence) == ["timeout", None]
+            continue
+        with pytest.raises(litepulse.BadInput, match=message) as error:
+            board.sequence(entries)
+        assert str(error.value).endswith("`respond` answers an edge from 125 ns on, also with a burst")
+        at_rest(board)
+
+
+# What a backend carries ----------------------------------------------------------------------------------------------------------
+
+
+def test_too_dense_a_list_is_refused_before_it_begins(board):
+    """The densest stretch beyond the queue decides: 64 at once are no matter, nor are many that are sparse."""
+    with board.sequence([{"after": "10ms", "width": SHORT}]) as sequence:
+        list(sequence)
+    each, count = sequence.pace.each, len(board.device.line_log)
+    burst = [{"after": "3us", "width": SHORT}] * 60
+    with board.sequence([*burst, *[{"after": "1ms", "width": SHORT}] * 100, *burst]) as sequence:
+        assert set(kinds(sequence)) == {None}
+    dense = [{"after": litepulse.ticks(each // 2), "width": SHORT}] * 1000
+    count = len(board.device.line_log)
+    with pytest.raises(litepulse.BadInput) as error:
+        board.sequence([*[{"after": "1ms", "width": SHORT}] * 200, *dense, {"after": "1ms", "width": SHORT}])
+    assert "; 64 wait in fake, which is refilled within " in str(error.value)
+    assert str(error.value).endswith(f" and then at {48_000_000 // each} entries a second")
+    assert str(error.value).startswith("entry ") and 260 < int(str(error.value).split()[1][:-1]) < 420
+    assert len(board.device.line_log) == count
+    with board.sequence([{"after": litepulse.ticks(each), "width": SHORT}] * 1500) as sequence:
+        assert set(kinds(sequence)) == {None}, "at the rate that it names it is carried"
+    at_rest(board)
+
+
+def test_short_runs_are_as_dense_as_a_long_one(board):
+    entries = [{"after": "10us", "width": SHORT}] * 10
+    with pytest.raises(litepulse.BadInput, match="too dense: .* entries within"):
+        board.sequence(entries, repeat=1000)
+    with board.sequence(entries, repeat=6) as sequence:
+        assert [(each.run, each.number) for each in sequence] == [(run, n) for run in range(6) for n in range(10)]
+
+
+def test_of_an_iterator_the_check_goes_along(board):
+    def entries():
+        for n in range(2000):
+            yield {"after": "1ms" if n < 1000 else "3us", "width": SHORT}
+
+    sequence = board.sequence(entries())
+    with pytest.raises(litepulse.BadInput, match=r"^entry 1\d\d\d: too dense"):
+        list(sequence)
+    count = len(launched(board.device))
+    assert 600 < count <= 1000
+    at_rest(board)
+    with pytest.raises(litepulse.BadInput, match="^entry 64: too dense: 65 entries within"):
+        board.sequence({"after": "3us", "width": SHORT} for _ in range(1000))
+    assert len(launched(board.device)) == count
+    at_rest(board)
+
+
+def test_neighbours_in_the_queue(board):
+    with pytest.raises(litepulse.BadInput, match=r"^entry 1: .*\(127 ticks\) behind the one before is too near: .*\(128 ticks\)"):
+        board.sequence([{"after": 0, "width": "10t"}, {"after": "127t", "width": "10t"}])
+    with board.sequence([{"after": 0, "width": "10t"}, {"after": "128t", "width": "10t"}]) as sequence:
+        assert kinds(sequence) == [None, None]
+
+
+def test_a_beginning_that_is_too_soon(board):
+    entries = [{"after": "10us", "width": SHORT}] * 60
+    with pytest.raises(litepulse.BadInput, match=r"^entry 0: too soon"):
+        board.sequence(entries, start=board.now().tick + 3000)
+    assert not launched(board.device)
+    at_rest(board)
+
+
+# Too late ------------------------------------------------------------------------------------------------------------------------
+
+
+def late(board, monkeypatch, when, entries, **options):
+    """A sequence whose program stands still for a second once: (what came, the error)."""
+    sequence, found = board.sequence(entries, **options), []
+    when(monkeypatch, board)
+    with pytest.raises(litepulse.Underrun) as error:
+        for each in sequence:
+            found.append(each)
+    assert sequence.ended == "underrun" and sequence.underrun is error.value and list(sequence) == []
+    return found, error.value
+
+
+def between_looks(monkeypatch, board, device=None):
+    look, looks = board.backend.look, iter(range(10**6))
+
+    def slow(*words):
+        if next(looks) == 5:
+            (device or board.device).advance(48_000_000)
+        return look(*words)
+
+    monkeypatch.setattr(board.backend, "look", slow)
+
+
+def on_the_way(monkeypatch, board):
+    """Launches stand still between the last look at the time and the board."""
+    launch, calls = board.backend.queue.launch, iter(range(10**6))
+
+    def slow(entries):
+        if next(calls) == 1:
+            board.device.advance(48_000_000)
+        return launch(entries)
+
+    monkeypatch.setattr(board.backend.queue, "launch", slow)
+
+
+def test_a_refill_that_comes_too_late(board, monkeypatch):
+    """What was queued has left, nothing else; the error names the first that has not."""
+    entries = [{"after": "1ms", "width": SHORT}] * 500
+    found, error = late(board, monkeypatch, between_looks, entries)
+    sent = launched(board.device)
+    assert 64 <= len(sent) < 500 and len(found) == len(sent) and kinds(found) == [None] * len(sent)
+    assert error.entry == len(sent) and error.run == 0 and error.reason == "late"
+    assert str(error) == f"entry {len(sent)}: it could not be queued in time, so it did not leave: the sequence ends before it"
+    at_rest(board)
+
+
+def test_launches_that_are_late_on_their_way(board, monkeypatch):
+    """The core refuses them; those behind are taken back."""
+    entries = [{"after": "1ms", "width": SHORT}] * 64 + [{"after": "100ms", "width": SHORT}] * 100
+    found, error = late(board, monkeypatch, on_the_way, entries)
+    sent = launched(board.device)
+    assert kinds(found).count("late") >= 1 and error.entry == kinds(found).index("late")
+    assert [each.tick for each in found if each.reason is None] == [tick for tick, _ in sent]
+    assert all(each.tick == each.wanted for each in found if each.reason is None)
+    at_rest(board)
+
+
+def test_a_generator_that_is_slow(board):
+    def entries():
+        for n in range(100):
+            if n == 70:
+                board.device.advance(48_000_000)
+            yield {"after": "1ms", "width": SHORT}
+
+    sequence = board.sequence(entries())
+    board.device.line_log.clear()
+    with pytest.raises(litepulse.Underrun) as error:
+        list(sequence)
+    assert error.value.entry == len(launched(board.device)) <= 70
+    at_rest(board)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_first_entry_that_is_slow(board, waits):
+    """The beginning is soon behind it, whether the generator blocks or gives None meanwhile."""
+
+    def entries():
+        board.device.advance(48_000_000)
+        if waits:
+            yield None
+            board.device.advance(48_000_000)
+        for _ in range(100):
+            yield {"after": "1ms", "width": SHORT}
+
+    sequence = board.sequence(entries())
+    found = list(sequence)
+    assert kinds(found) == kinds(found[:1]) * 100 and found[0].reason is None
+    assert [each.tick for each in found] == [sequence.first_tick + 48_000 * n for n in range(1, 101)]
+
+
+def test_a_generator_that_raises(board):
+    def entries(count):
+        for _ in range(count):
+            yield {"after": "1ms", "width": SHORT}
+        raise RuntimeError("no more paper")
+
+    with pytest.raises(RuntimeError, match="no more paper"):
+        board.sequence(entries(10))
+    assert not launched(board.device)
+    at_rest(board)
+    sequence = board.sequence(entries(600))
+    with pytest.raises(RuntimeError, match="no more paper"):
+        list(sequence)
+    at_rest(board)
+
+
+def test_a_source_that_has_no_more_yet(board):
+    entries = iter([{"after": 0, "width": SHORT}, None, None, {"after": "50ms", "width": SHORT}, None])
+    with board.sequence(entries) as sequence:
+        assert [(each.number, each.tick - sequence.first_tick) for each in sequence] == [(0, 0), (1, 50 * MS)]
+
+
+# As a job ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_poll_recv_and_batches(board):
+    entries = [{"after": "1ms", "width": SHORT}] * 20
+    with board.sequence(entries) as sequence:
+        found = []
+        while not sequence.over:
+            found += sequence.poll()
+        assert [each.number for each in found] == list(range(20)) and sequence.recv(0) is None
+    with board.sequence(entries) as sequence:
+        assert [sequence.recv("10s").number for _ in range(20)] == list(range(20)) and sequence.recv() is None
+    with board.sequence(entries) as sequence:
+        assert [each.number for batch in sequence.batches() for each in batch] == list(range(20))
+    assert sequence.ended == "all sent"
+
+
+def test_stop_and_ctrl_c(board, monkeypatch):
+    with board.sequence([{"after": "1ms", "width": SHORT}], repeat=0) as sequence:
+        assert [next(sequence).run for _ in range(2000)] == list(range(2000))
+        assert len(sequence._sequence.labels) < 400 > len(sequence._wanted), "memory grows with the length"
+        sequence.stop()
+        assert sequence.ended == "stop"
+    at_rest(board)
+    wait, once = board.backend.recorder.wait, [signal.SIGINT]
+
+    def interrupted(seconds):
+        if once:
+            signal.raise_signal(once.pop())
+        wait(seconds)
+
+    with board.sequence([{"after": "1ms", "width": SHORT}], repeat=0) as sequence:
+        monkeypatch.setattr(board.backend.recorder, "wait", interrupted)
+        count = len(list(sequence))
+        assert sequence.ended == "interrupt" and sequence.interrupted and count <= 64
+    at_rest(board)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "entries, options, message",
+    [
+        ([], {}, "entries: there are none"),
+        ("text", {}, "entries: 'text' is not a list"),
+        (5, {}, "entries: 5 is a single value"),
+        ([5], {}, "entry 0: 5 is not a Step, a mapping, or a pair (at, what)"),
+        ([None], {}, "entries: None means that there are no more yet"),
+        ([{"after": 0}], {}, "entry 0: give one of byte, width, break and wait"),
+        ([{"after": 0, "byte": 1, "width": 1}], {}, "entry 0: give one of byte, width, break and wait"),
+        ([{"byte": 1}], {}, "entry 0: give at or after"),
+        ([{"byte": 1, "at": 5, "after": 5}], {}, "entry 0: give one of at and after"),
+        ([{"byte": 1, "at": 5, "tick": 5}], {}, "entry 0: tick: it is given twice"),
+        ([{"byte": 1, "colour": 5}], {}, "entry 0: 'colour' is not one of at, tick, after, byte,"),
+        ([{"after": -1, "byte": 1}], {}, "entry 0: after: -1 is negative"),
+        ([{"after": NAN, "byte": 1}], {}, "entry 0: after: nan is not a number"),
+        ([{"after": INF, "byte": 1}], {}, "entry 0: after: inf is not a number"),
+        ([{"after": np.float64("nan"), "byte": 1}], {}, "entry 0: after: "),
+        ([{"after": True, "byte": 1}], {}, "entry 0: after: True is not a number"),
+        ([{"after": "400d", "byte": 1}], {}, "entry 0: after: '400d' is not a number"),
+        ([{"after": 10**9, "byte": 1}], {}, "entry 0: after: 1 Gs is more than 366 days"),
+        ([{"after": 0, "byte": 300}], {}, "entry 0: byte: 300 does not fit"),
+        ([{"after": 0, "byte": 1, "profile": 2}], {}, "entry 0: profile: no profile 2 is given"),
+        ([{"after": 0, "byte": 1, "profile": 4}], {}, "entry 0: profile: 4 is outside 1 to 3"),
+        ([{"after": 0, "byte": 1, "timeout": 1}], {}, "entry 0: timeout: only a wait has it"),
+        ([{"wait": 7}], {}, "entry 0: wait: 7 is not a channel of this device"),
+        ([{"wait": litepulse.Byte(1)}], {}, "entry 0: wait: byte 0x01 is not an edge"),
+        ([{"wait": 0, "edge": "up"}], {}, "entry 0: edge: 'up' is not rise, fall or both"),
+        ([{"wait": 0, "timeout": "1s", "then": "perhaps"}], {}, "entry 0: then: 'perhaps' is not 'go on' or 'stop'"),
+        ([{"wait": 0, "then": "stop"}], {}, "entry 0: then: 'stop' says what happens after a timeout"),
+        ([{"after": 0, "byte": 1}, {"after": "1ms", "byte": 1}], {}, "entry 1: it is at tick 48000, but the line is busy"),
+        ([{"tick": 5, "byte": 1}], {}, "entry 0: tick 5 has passed, the board is at"),
+        ([{"tick": 10**17, "byte": 1}], {}, "entry 0: tick 100000000000000000 is more than 366 days ahead"),
+        ([(1.5, 1)], {}, "entry 0: at: 1.5 could be a tick or seconds"),
+        ([{"wait": 0}, {"tick": 10**9, "byte": 1}], {}, "entry 1: its tick cannot be known in advance behind a wait"),
+        ([{"tick": 10**9, "byte": 1}], {"on": litepulse.Edge(0)}, "entry 0: its tick cannot be known in advance"),
+        ([{"tick": 10**9, "byte": 1}], {"repeat": 2}, "entry 0: its tick cannot be known in advance"),
+        ([{"after": 0, "byte": 1}], {"repeat": 2}, "entry 0: it is at tick 0, but the line is busy with the one before"),
+        ([{"after": 0, "byte": 1}], {"on": litepulse.Break()}, "wait: break is not an edge"),
+        ([{"after": 0, "byte": 1}], {"on": litepulse.Edge(0), "start": "+1s"}, "start and on exclude each other"),
+        ([{"after": 0, "byte": 1}], {"profiles": {1: (9600, "8N1")}}, "profiles: 1 is outside 2 to 3"),
+        ([{"after": 0, "byte": 1}], {"profiles": {2: 9600}}, "profiles: 9600 is not like"),
+        ([{"after": 0, "byte": 1}], {"profiles": [2]}, "profiles: [2] is not like"),
+    ],
+)
+def test_nothing_leaves_of_a_list_with_a_fault(entries, options, message, board):
+    with pytest.raises(litepulse.BadInput) as error:
+        board.sequence(entries, **options)
+    assert str(error.value).startswith(message) and "\n" not in str(error.value)
+    assert not launched(board.device) and not board.device.queue and not board.busy
+
+
+def test_an_iterator_is_not_repeated(board):
+    with pytest.raises(litepulse.BadInput, match="repeat: an iterator gives its entries once"):
+        board.sequence(iter([{"after": "1ms", "byte": 1}]), repeat=2)
+    with pytest.raises(litepulse.BadInput, match="entry 1: wait: edges of this channel are not recorded: name it in inputs"):
+        board.sequence(iter([{"after": "1ms", "width": 1e-6}, {"wait": 0}]))
+    at_rest(board)
+
+
+def test_rows_of_numpy(board):
+    first = board.now().tick + 100 * MS
+    table = np.array([(first + n * 5 * MS, n) for n in range(5)])
+    with board.sequence(table, baud="1M") as sequence:
+        assert [(each.tick, each.byte) for each in sequence] == [(first + n * 5 * MS, n) for n in range(5)]
+
+
+# Files ---------------------------------------------------------------------------------------------------------------------------
+
+
+class Command:
+    """`litepulse sequence` on a board in Python."""
+
+    def __init__(self, monkeypatch, capsys, folder):
+        self._patch, self._capsys, self._folder = monkeypatch, capsys, folder
+        self.device = None
+
+    def __call__(self, content, *words, name="entries.csv", stimulus=()):
+        self.device, backend = connected()
+        self.device.stimulus = list(stimulus)
+        self._patch.setattr(backends, "connect", lambda *_arguments, **_options: backend)
+        path = self._folder / name
+        if content is not None:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        status = cli.main(["sequence", str(path), *words])
+        out, err = self._capsys.readouterr()
+        return status, out, err.replace(str(path), name)
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    return Command(monkeypatch, capsys, tmp_path)
+
+
+GOOD = [("0us", "10us"), ("100us", "5us"), ("1/3000", "3us")]
+HEAD = "after,width\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "after,width\n0us,10us\n100us,5us\n1/3000,3us\n",
+        "after,width\n0us,10us\n100us,5us\n1/3000,3us",
+        "\ufeffafter,width\r\n0us,10us\r\n100us,5us\r\n1/3000,3us\r\n",
+        "after;width\n0us;10us\n100us;5us\n1/3000;3us\n",
+        "after\twidth\n0us\t10us\n100us\t5us\n1/3000\t3us\n",
+        "\n# a comment\n\nafter,width\n\n0us,10us\n  # another\n100us,5us\n,,\n1/3000,3us\n\n",
+        " after , width \n 0us , 10us \n 100 us,5 us\n1/3000 , 3us\n",
+        "width,after\n10us,0us\n5us,100us\n3us,1/3000\n",
+        "After,WIDTH,byte,wait,\n0us,10us,,,\n100us,5us,,,\n1/3000,3us,,,\n",
+        '"after","width"\n"0us","10us"\n"100us","5us"\n"1/3000","3us"\n',
+        "after,width\n0.0,0.00001\n1e-4,5e-6\n+16000t,144t\n",
+        "at,width\n+0us,10us\n+100us,5us\n+20800t,3us\n",
+    ],
+)
+def test_files_as_people_write_them(content, command):
+    status, out, err = command(content, "--at", "100ms", "--csv")
+    assert (status, launched(command.device)) == (0, [(4_800_000, 480), (4_804_800, 240), (4_820_800, 144)]), err
+    assert out.splitlines() == [
+        "run,n,what,tick,t_ns,error_ticks,outcome,began,length_ns",
+        "0,0,launch,4800000,100000000.000,0,launched,,",
+        "0,1,launch,4804800,100100000.000,0,launched,,",
+        "0,2,launch,4820800,100433333.333,0,launched,,",
+    ]
+
+
+BAD = [
+    ("", "it has no entries"),
+    ("after,width\n", "it has no entries"),
+    ("# only\n\n", "it has no entries"),
+    ("0us,10us\n", "line 1: '0us' is not a column: the first line names some of at, tick, after,"),
+    ("after,colour\n0us,1\n", "line 1: 'colour' is not a column"),
+    ("after,after,width\n", "line 1: column after is there twice"),
+    ("after\n1ms\n", "line 1: the first line names a column at, tick or after, and byte, width, break or wait"),
+    ("after,width\n0us,10us\n1ms\n", "line 3: give one of byte, width, break and wait"),
+    ("after,width\n0us,10us,5\n", "line 2: more values than columns"),
+    ("after;width\n0,001;10us\n", "line 2: after: '0,001' has a comma: decimals are written with a point"),
+    ('after,width\n"0,001",10us\n', "line 2: after: '0,001' has a comma"),
+    ("after,width\nnan,10us\n", "line 2: after: 'nan' is not a number"),
+    ("after,width\n-1ms,10us\n", "line 2: after: -1ms is negative"),
+    ("after,width\n1 h,10us\n", "line 2: after: '1 h' is not a number"),
+    ("\ufeffafter,width\r\n\r\n# no\r\n1ms,1\u00a0\u00b5\r\n", "line 4: width: "),
+    ("after,width\n1ms,0\n", "line 2: width: "),
+    ("after,byte\n1ms,0x100\n", "line 2: byte: 0x100 does not fit a byte"),
+    ("after,byte\n1ms,55.0\n", "line 2: byte: '55.0' is not a number"),
+    ("tick,byte\n1.5,5\n", "line 2: tick: '1.5' is not a whole number"),
+    ("tick,byte\n-5,5\n", "line 2: tick: -5 is outside 0 to"),
+    ("at,tick,byte\n+1ms,5,5\n", "line 2: give one of at, tick and after"),
+    ("after,break\n1ms,256\n", "line 2: break: 256 is outside 1 to 255"),
+    ("after,byte,profile\n1ms,5,2\n", "line 2: profile: no profile 2 is given"),
+    ("after,wait\n1ms,9\n", "line 2: wait: '9' is not a channel of this device"),
+    ("after,wait\n1ms,byte:5\n", "line 2: wait: 'byte:5' is not a channel of this device"),
+    ("after,wait,edge\n1ms,0,up\n", "line 2: edge: 'up' is not rise, fall or both"),
+    ("after,wait,then\n1ms,0,go on\n", "line 2: then: 'go on' says what happens after a timeout"),
+    ("after,width\n1ms,10us\n0.1us,10us\n", "line 3: it is at tick 48004, but the line is busy with the one before"),
+    ('after,width\n"1ms,10us\n', "line 2: it is no line of CSV"),
+    ("after,width\r1ms,10us\r", "line 1: it is not a line of text"),
+    (b"after,width\n1ms,10\xb5s\n", "line 2: it is not UTF-8 text"),
+    ("after,width\n1ms,10us\n".encode("utf-16"), "line 1: the file is UTF-16: save it as UTF-8"),
+    (b"\0" * 9000, "line 1: it has more than 4096 bytes"),
+    (None, "cannot read it (No such file or directory)"),
+]
+BAD_JSON = [
+    ("", "line 1: it is no JSON (a list of objects is expected"),
+    ('{"after": 1}', "line 1: it is no JSON (a list of objects is expected"),
+    ("[]", "it has no entries"),
+    ('[\n{"after": "1ms", "width": "10us"},\n\n{"after": NaN, "width": "1us"}]', "line 4: NaN is not a number"),
+    ('[{"after": "1ms", "width": "10us"},\n{"after": "1ms", "after": "1us"}]', "line 2: 'after' is there twice"),
+    ('[{"after": "1ms", "width": "10us"},\n5]', "line 2: 5 is not an object such as"),
+    ('[{"after": "1ms", "width": "10us"},\n]', "line 2: it is no JSON (Expecting value)"),
+    ('[{"after": "1ms", "width": "10us"}\n{}]', "line 2: it is no JSON (a comma or ] is expected)"),
+    ('[{"after": "1ms", "width": "10us"}] x', "line 1: it is no JSON (more follows behind the list)"),
+    ('[{"after": "1ms", "width": true}]', "line 1: width: True is not a number"),
+    ('[{"after": "1ms", "byte": 1.0}]', "line 1: byte: "),
+    ('[{"after": "1ms", "bytes": 1}]', "line 1: 'bytes' is not one of"),
+    ('[{"after": "1,5ms", "byte": 1}]', "line 1: after: '1,5ms' has a comma"),
+    ("[" * 100_000, "line 1: it is no JSON (too deep)"),
+]
+
+
+@pytest.mark.parametrize("content, message, name", [(*row, "entries.csv") for row in BAD] + [(*row, "entries.json") for row in BAD_JSON])
+def test_a_file_with_a_fault(content, message, name, command):
+    """One line, with the number of that in the file, and nothing was begun."""
+    status, out, err = command(content, name=name)
+    assert (status, out, err.count("\n")) == (2, "", 1) and err.startswith(f"litepulse: {name}: {message}"), err
+    assert not command.device.line_log and not command.device.queue
+
+
+def test_a_file_of_json(command):
+    entries = [
+        {"after": 0, "width": 1e-05},
+        {"after": "100us", "byte": "0x55", "profile": 2},
+        {"wait": "edge:1:fall", "timeout": 0.002, "then": "go on"},
+        {"after": 0.0123, "break": 13, "width": None},
+    ]
+    status, out, _ = command(json.dumps(entries), "--at", "100ms", "--profile", "2:1M:8E1", "--json", name="entries.json")
+    result = json.loads(out)
+    mark = 4_804_800 + 2 * MS
+    assert status == 0 and result["ended"] == "all sent" and result["underrun"] is None and result["lost"] == 0
+    assert result["waits"] == [{"run": 0, "n": 2, "began": 4_804_800, "tick": mark, "ended": "timeout", "level": None}]
+    assert [(each["n"], each["tick"]) for each in result["launched"]] == [(0, 4_800_000), (1, 4_804_800), (3, mark + 590_400)]
+
+
+def test_waits_of_the_command(command):
+    """A trigger, --repeat, --timeout, and the status where one timed out."""
+    stimulus = [(5_000_000, 0, 1), (5_100_000, 0, 0), (8_000_000, 0, 1)]
+    words = ["--on", "edge:0:rise", "--repeat", "3", "--timeout", "500ms", "--csv"]
+    status, out, _ = command("after,width\n10ms,10us\n", *words, stimulus=stimulus)
+    rows = [line.split(",") for line in out.splitlines()[1:]]
+    assert status == 1 and [(row[0], row[2], row[3], row[6]) for row in rows] == [
+        ("0", "wait", "5000000", "edge"),
+        ("0", "launch", "5480000", "launched"),
+        ("1", "wait", "8000000", "edge"),
+        ("1", "launch", "8480000", "launched"),
+        ("2", "wait", str(8_480_480 + 24_000_000), "timeout"),
+    ]
+    assert rows[4][7] == "8480480" and rows[4][8] == "500000000.000"
+
+
+def test_an_underrun_of_the_command(command, monkeypatch):
+    """What came before is reported, then one line with that of the file, and status 2."""
+    follow = SequenceRun.follow
+
+    def slow(self, interrupt):
+        for found in follow(self, interrupt):
+            if self.reported > 20:
+                command.device.advance(10 * 48_000_000)
+            yield found
+
+    monkeypatch.setattr(SequenceRun, "follow", slow)
+    status, out, err = command(HEAD + "1ms,10us\n" * 300, "--json")
+    result, sent = json.loads(out), len(launched(command.device))
+    assert status == 2 and err == f"litepulse: {result['error']}\n".replace(result["error"].split(": line")[0], "entries.csv")
+    assert f"line {sent + 2}: it could not be queued in time" in err
+    assert result["ended"] == "underrun" and result["underrun"] == {"run": 0, "n": sent} and len(result["launched"]) == sent
+
+
+def test_a_pipe(command, tmp_path):
+    """It is read as it comes; what is not there yet is waited for."""
+    os.mkfifo(tmp_path / "pipe")
+
+    def write():
+        with open(tmp_path / "pipe", "w") as pipe:
+            pipe.write(HEAD + "10ms,10us\n" * 100 + "wait")
+            pipe.flush()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    status, out, err = command(None, "--csv", name="pipe")
+    thread.join()
+    assert (status, err) == (2, "litepulse: pipe: line 102: give one of byte, width, break and wait\n") or "is not a number" in err
+    assert out.count("launched") <= 100
+
+
+def test_standard_input(command, monkeypatch, tmp_path):
+    file = tmp_path / "input"
+    file.write_text(HEAD + "10ms,10us\n" * 100)
+    with open(file) as opened:
+        monkeypatch.setattr("sys.stdin", opened)
+        status, out, err = command(None, "--csv", name="nothing")
+        assert status == 2 and "No such file" in err
+        command.device, backend = connected()
+        monkeypatch.setattr(backends, "connect", lambda *_arguments, **_options: backend)
+        output = io.StringIO()
+        monkeypatch.setattr("sys.stdout", output)
+        assert cli.main(["sequence", "-", "--csv"]) == 0
+    assert output.getvalue().count("launched") == 100 == len(launched(command.device))
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--on", "byte:5"], "on: a sequence begins at an edge, not at a byte: edge:0:rise"),
+        (["--profile", "2"], "profile: '2' is not like 2:115200 or 2:115200:8E1"),
+        (["--profile", "4:9600"], "profile: 4 is outside 2 to 3"),
+        (["--profile", "2:9600", "--profile", "2:9600"], "profile: a number is given twice"),
+        (["--timeout", "0"], "timeout: 0 is not more than 0"),
+        (["--repeat", "-1"], "repeat: -1 is outside"),
+    ],
+)
+def test_options_with_a_fault(words, message, command):
+    status, out, err = command(HEAD + "1ms,10us\n", *words)
+    assert (status, out) == (2, "") and err.startswith(f"litepulse: {message}") and err.count("\n") == 1
+
+
+def test_a_long_file_is_not_kept(command, monkeypatch):
+    """It is read again for each pass: the same launches leave."""
+    monkeypatch.setattr("litepulse.board.KEPT", 10)
+    status, _, err = command(HEAD + "1ms,10us\n" * 500, "--at", "100ms", "--json")
+    assert status == 0 and launched(command.device) == [(4_800_000 + (n + 1) * MS, 480) for n in range(500)], err
+
+
+# A board of the driver -----------------------------------------------------------------------------------------------------------
+
+
+class LaunchingKernel(Kernel):
+    """The driver's side of launches and edges: time passes by calls, and while the program waits."""
+
+    def __init__(self):
+        super().__init__()
+        self.abi, self.tick, self.queue, self.log, self.stimulus, self.ours = 6, 1_000_000, [], [], [], None
+        self.taken_back = 0
+
+    def answer(self, number, data):
+        self.advance(2000)
+        if number == abi.IOC_CLAIM:
+            self.ours, theirs = socket.socketpair()
+            self.ours.setblocking(False)
+            theirs.setblocking(False)
+            self.claim = theirs.detach()
+            return abi.Claim(fd=self.claim)
+        if number == abi.IOC_TIME:
+            return abi.Time(self.tick)
+        if number == abi.IOC_STATUS:
+            return abi.Status(abi.STATUS_QUEUE if self.queue else 0, 64 - len(self.queue))
+        if number == abi.IOC_FLUSH:
+            self.taken_back += len(self.queue)
+            self.queue.clear()
+            return None
+        return super().answer(number, data)
+
+    def advance(self, ticks):
+        end = self.tick + ticks
+        while self.ours:
+            try:
+                written = self.ours.recv(abi.Launch.layout.size)
+            except BlockingIOError:
+                break
+            if not written:
+                break
+            self.queue.append(abi.Launch.unpack(written))
+        assert len(self.queue) <= 64
+        due = [(one.tick, one) for one in self.queue if one.tick <= end] + [(at, level) for at, _, level in self.stimulus if at <= end]
+        for tick, what in sorted(due, key=lambda one: one[0]):
+            if isinstance(what, abi.Launch):
+                self.queue.remove(what)
+                self.log.append((tick, what.width))
+                late = tick < self.tick
+                kind, flags = (abi.KIND_REFUSED, abi.REASON_LATE) if late else (abi.KIND_TX, 0)
+                event = abi.Event(tick, data=what.tag << 16 | what.data, kind=kind, flags=flags)
+            else:
+                event = abi.Event(tick, data=what << 16 | 1, kind=abi.KIND_EDGE, source=4)
+                self.stimulus.pop(0)
+            if self.ours:
+                self.ours.send(event.pack())
+        self.tick = end
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    kernel = LaunchingKernel()
+    monkeypatch.setattr(fcntl, "ioctl", kernel.ioctl)
+    monkeypatch.setattr(DriverRecorder, "wait", lambda self, seconds: kernel.advance(max(1, round(min(seconds, self.patience) * 48e6))))
+    return kernel
+
+
+def test_a_board_of_the_driver(kernel):
+    """The same, by whole records of the claim. What was queued to measure the rate is taken back."""
+    kernel.stimulus = [(48_000_000, 0, 1)]
+    entries = [{"after": "1ms", "width": SHORT} for _ in range(200)]
+    entries += [{"wait": 0, "timeout": "2s"}, {"after": "50ms", "width": "5us"}, {"wait": 0, "timeout": "1ms", "then": "go on"}]
+    with litepulse.open("/dev/null") as board:
+        with board.sequence([*entries, {"after": "50ms", "width": "7us"}], invert=True) as sequence:
+            found = list(sequence)
+        assert sequence.ended == "all sent" and kinds(found) == [None] * 200 + ["edge", None, "timeout", None]
+        first, last = sequence.first_tick, 48_000_000 + 50 * MS
+        assert kernel.log == [(first + (n + 1) * MS, US) for n in range(200)] + [(last, 240), (last + 51 * MS, 336)]
+        assert kernel.taken_back > 32 and board.timescale.seconds(sequence.pace.reaction) > Fraction(1, 100)
+        with pytest.raises(litepulse.BadInput, match="behind a wait is too near"):
+            board.sequence([{"wait": 0}, {"after": "10ms", "width": SHORT}], invert=True)
+
+
+def test_an_underrun_on_the_driver(kernel, monkeypatch):
+    with litepulse.open("/dev/null") as board:
+        sequence = board.sequence([{"after": "1ms", "width": SHORT}] * 300, invert=True)
+        between_looks(monkeypatch, board, kernel)
+        with pytest.raises(litepulse.Underrun) as error:
+            list(sequence)
+        assert error.value.entry == len(kernel.log) >= 64 and not kernel.queue
