@@ -9,7 +9,7 @@ import os
 from collections.abc import Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.board import Board
@@ -84,8 +84,8 @@ class Recorded:
         if not self.count:
             raise BadInput(f"{self.path}: it has no {'byte' if self.channel == BYTES else f'pulse of {self.channel}'}, nothing to send")
 
-    def _refuse(self, line: int, why: str) -> None:
-        raise BadInput(f"{self.path}: line {line}: {why}")
+    def _refuse(self, line: int, why: object) -> NoReturn:
+        raise BadInput(f"{self.path}: line {line}: {why}") from None
 
     # What is launched
 
@@ -131,7 +131,7 @@ class Recorded:
         try:
             return Launch("pulse", 0, LAUNCH_PROFILE, width)
         except BadInput as error:
-            raise BadInput(f"{self.path}: line {line}: {error}") from None
+            self._refuse(line, error)
 
     def _frame(self, line: int, row: dict[str, str]) -> Launch:
         flags = set((row.get("flags") or "").split("+")) - {"", "-", "own", "noise"}
@@ -140,7 +140,7 @@ class Recorded:
         try:
             return frame(_number(row["value"], "value"), self._profile.format)
         except BadInput as error:
-            raise BadInput(f"{self.path}: line {line}: {error}") from None
+            self._refuse(line, error)
 
     # The files
 
@@ -205,7 +205,7 @@ class Recorded:
         try:
             tick = _number(row["tick"], "tick")
         except BadInput as error:
-            raise BadInput(f"{self.path}: line {line}: {error}") from None
+            self._refuse(line, error)
         if row["channel"] == "lost":
             self._refuse(line, f"{row['value']} records are missing here: what is replayed must be whole")
         named = row.get("t_ns")

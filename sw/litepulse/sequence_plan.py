@@ -344,7 +344,7 @@ class Admission:
 class SequencePlan:
     """A sequence as the board does it. Everything that can be checked without the board has been.
 
-    entries: of one run, taken anew for each; finite: they are all known, so that they are checked before the first leaves
+    entries: of one run, called for each; finite: they are all known, so that they are checked before the first leaves
     profiles: by number; channels: whose edges are recorded: (rising, falling) masks; on: what begins each run; repeat: runs, 0: without
     end; start: the beginning, None: soon; seconds: that Python takes for an entry
     """

@@ -184,7 +184,7 @@ def damaged(records, seed):
 
 
 def decode_parts(decoder, parts, lost, until):
-    """What a decoder finds. It is told what was lost, from tick `lost` on, and until when was recorded."""
+    """What a decoder finds. lost: the tick from which on records were lost; the recording's end is known, too."""
     found = []
     for number, part in enumerate(parts):
         if number:

@@ -90,6 +90,8 @@ class BarcodeDecoder(PulseDecoder):
     A generator that counts barcodes has no times in them: the seconds are then its numbers.
     """
 
+    strange = "pulses of no barcode"
+
     def __init__(
         self, tick_hz: Number, scale: Scale = UTC, layout: Layout = OPEN_EPHYS, near: Whole | None = None, invert: bool = False
     ) -> None:
@@ -98,8 +100,6 @@ class BarcodeDecoder(PulseDecoder):
         self._near = None if near is None else scale.posix(near)
         self._begin: int | None = None  # tick of the first edge of a barcode
         self._pulses: list[tuple[int, int]] = []  # those behind its first one
-        self._strange = 0
-        self._first = 0
 
     def _feed(self, tick: int, value: int, ok: bool) -> list[Found]:
         return self.advance(tick) + super()._feed(tick, value, ok)
@@ -111,14 +111,7 @@ class BarcodeDecoder(PulseDecoder):
         if self._layout.is_first((fall - rise) / self.tick_hz):
             self._begin = rise
             return self._report()
-        if not self._strange:
-            self._first = rise
-        self._strange += 1
-        return self._report() if self._strange >= 100 else []
-
-    def _report(self) -> list[Found]:
-        strange, self._strange = self._strange, 0
-        return [Fault(self._first, f"pulses of no barcode: {strange}")] if strange else []
+        return self._skip(rise)
 
     def advance(self, tick: int) -> list[Found]:
         """A barcode is whole when its time is over and the line is low."""

@@ -3,7 +3,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -40,7 +40,7 @@ class EmitPlan:
     code: str
     scale: Scale
     profile: Profile
-    frames: Callable[[int, int], list[tuple[Fraction, int | Fraction]]]
+    frames: Callable[[int, int], Sequence[tuple[Fraction, int | Fraction]]]
     loopback: bool = False
 
 
@@ -256,12 +256,16 @@ def quality_of(uncertainty: int) -> int:
     return next((n for n in range(1, 12) if uncertainty <= 10 ** (n - 1)), 15)
 
 
-def _pulses(encode: Callable[[int, int], list[Change]]) -> Callable[[int, int], list[tuple[Fraction, int | Fraction]]]:
-    return lambda second, quality: [(at, width) for at, width in pulses(encode(second, quality))]
+def _pulses(encode: Callable[[int, int], list[Change]]) -> Callable[[int, int], Sequence[tuple[Fraction, int | Fraction]]]:
+    return lambda second, quality: pulses(encode(second, quality))
 
 
-def _bytes(encode: Callable[[int, int], list[Change]]) -> Callable[[int, int], list[tuple[Fraction, int | Fraction]]]:
-    return lambda second, quality: [(at, byte) for at, byte in encode(second, quality)]
+def check_code(code: str, baud: Number | str | None) -> None:
+    """BadInput if there is no such code, or if it has no bit rate that can be chosen."""
+    if code not in CODES:
+        raise BadInput(f"code: {shown(code)} is not one of {', '.join(CODES)}")
+    if baud is not None and code != "nmea":
+        raise BadInput(f"baud: {code} has its own bit rate" if code == "harp" else f"baud: {code} is made of pulses")
 
 
 def scale_of(of: str, code: str) -> Scale:
@@ -271,52 +275,6 @@ def scale_of(of: str, code: str) -> Scale:
     if of != "utc" and code in ("nmea", "dcf77"):
         raise BadInput(f"of: {code} has UTC alone")
     return SCALES[of]
-
-
-def plan_of(
-    board: Board,
-    code: str,
-    *,
-    of: str = "utc",
-    baud: Number | str | None = None,
-    invert: bool = False,
-    loopback: bool = False,
-    expression: str = "B004",
-    layout: str | barcode.Layout = "open-ephys",
-    every: Whole = 5,
-    delay: Time = nmea.DELAY,
-    epoch: Whole = harp.EPOCH,
-) -> EmitPlan:
-    """A code with all its settings, checked."""
-    if code not in CODES:
-        raise BadInput(f"code: {shown(code)} is not one of {', '.join(CODES)}")
-    if baud is not None and code != "nmea":
-        raise BadInput(f"baud: {code} has its own bit rate" if code == "harp" else f"baud: {code} is made of pulses")
-    scale, hz = scale_of(of, code), board.tick_hz
-    if code == "harp":
-        profile = profile_of(board.timescale, harp.BAUD, Format(invert=bool(invert)))
-        plan = EmitPlan(code, scale, profile, _bytes(lambda second, _: harp.encode(second, scale, epoch)))
-        harp.encode(0, scale, epoch)
-    elif code == "nmea":
-        late = board.timescale.ticks(to_duration(delay, "delay")) / hz
-        profile = profile_of(board.timescale, 9600 if baud is None else baud, Format(invert=bool(invert)))
-        rate = to_fraction(profile.bit_period.baud)
-        nmea.encode(0, scale, rate, late)
-        plan = EmitPlan(code, scale, profile, _bytes(lambda second, _: nmea.encode(second, scale, rate, late)))
-    else:
-        # The bit rate is of no use to pulses; the line rests at 0, so that they are high.
-        profile = profile_of(board.timescale, 9600, Format(invert=not invert))
-        if code == "irig-b":
-            irig_b.bits(0, scale, expression)
-            frames = _pulses(lambda second, quality: irig_b.encode(second, scale, expression, quality))
-        elif code == "barcode":
-            shape = barcode.layout_of(layout)
-            every = within(every, "every", math.floor(shape.length) + 1, 86400)
-            frames = _pulses(lambda second, _: [] if scale.posix(second) % every else barcode.encode(second, scale, shape))
-        else:
-            frames = _pulses(lambda second, _: dcf77.encode(second, scale))
-        plan = EmitPlan(code, scale, profile, frames)
-    return replace(plan, loopback=bool(loopback))
 
 
 def emit(
@@ -341,19 +299,31 @@ def emit(
     baud: of nmea; invert: the line rests at the other level; expression: of irig-b; layout, every: of barcode, a barcode
     every so many seconds; delay: of nmea, from the second to the first byte; epoch: of harp, seconds from its zero to 1970
     """
-    plan = plan_of(
-        board,
-        code,
-        of=of,
-        baud=baud,
-        invert=invert,
-        loopback=loopback,
-        expression=expression,
-        layout=layout,
-        every=every,
-        delay=delay,
-        epoch=epoch,
-    )
+    check_code(code, baud)
+    scale, hz = scale_of(of, code), board.tick_hz
+    if code == "harp":
+        profile = profile_of(board.timescale, harp.BAUD, Format(invert=bool(invert)))
+        plan = EmitPlan(code, scale, profile, lambda second, _: harp.encode(second, scale, epoch))
+        harp.encode(0, scale, epoch)
+    elif code == "nmea":
+        late = board.timescale.ticks(to_duration(delay, "delay")) / hz
+        profile = profile_of(board.timescale, 9600 if baud is None else baud, Format(invert=bool(invert)))
+        rate = to_fraction(profile.bit_period.baud)
+        nmea.encode(0, scale, rate, late)
+        plan = EmitPlan(code, scale, profile, lambda second, _: nmea.encode(second, scale, rate, late))
+    else:
+        # The bit rate is of no use to pulses; the line rests at 0, so that they are high.
+        profile = profile_of(board.timescale, 9600, Format(invert=not invert))
+        if code == "irig-b":
+            irig_b.bits(0, scale, expression)
+            frames = _pulses(lambda second, quality: irig_b.encode(second, scale, expression, quality))
+        elif code == "barcode":
+            shape = barcode.layout_of(layout)
+            every = within(every, "every", math.floor(shape.length) + 1, 86400)
+            frames = _pulses(lambda second, _: [] if scale.posix(second) % every else barcode.encode(second, scale, shape))
+        else:
+            frames = _pulses(lambda second, _: dcf77.encode(second, scale))
+        plan = EmitPlan(code, scale, profile, frames)
     ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
     first = None if start is None else board.tick_of(start, "start")
-    return board.begin(Emit(board, plan, first, ticks))
+    return board.begin(Emit(board, replace(plan, loopback=bool(loopback)), first, ticks))

@@ -12,14 +12,14 @@ from litepulse.capture import CapturePlan, Listen, LostEvent, Receiver
 from litepulse.codes import barcode, harp, nmea
 from litepulse.codes.barcode import BarcodeDecoder
 from litepulse.codes.dcf77 import DcfDecoder
-from litepulse.codes.emit import CODES, scale_of
+from litepulse.codes.emit import check_code, scale_of
 from litepulse.codes.frames import Decoder, Fault, Fit, Found, Frame
 from litepulse.codes.harp import HarpDecoder
 from litepulse.codes.irig_b import IrigDecoder
 from litepulse.codes.nmea import NmeaDecoder
 from litepulse.codes.scale import UTC
 from litepulse.codes.uart import Uart
-from litepulse.errors import BadInput, shown
+from litepulse.errors import BadInput
 from litepulse.line import Format, Profile
 from litepulse.plan import Time, profile_of
 from litepulse.streams import Lost, RxByte
@@ -35,7 +35,7 @@ class Followed:
     second: as scale.py counts; text: what the frame says; tick: where the second begins, exact; time: the same in seconds since
     the board's reset; spread: see Frame; residual: by how many ticks it is behind the line through the frames before
     ppm: by how much the board's clock is fast against the code, by all frames by now; jump: it does not go on where those
-    before ended, and the line begins anew
+    before ended, and the line begins again
     """
 
     second: int
@@ -151,12 +151,9 @@ def follow(
     second, and without pps how late its first byte is; epoch: of harp, seconds from its zero to 1970
     It ends after count frames, after duration, or when it is stopped. move_tx: TX may move to the receiver's idle level.
     """
-    if code not in CODES:
-        raise BadInput(f"code: {shown(code)} is not one of {', '.join(CODES)}")
+    check_code(code, baud)
     if pps is not None and code != "nmea":
         raise BadInput(f"pps: {code} has its seconds in itself")
-    if baud is not None and code != "nmea":
-        raise BadInput(f"baud: {code} has its own bit rate" if code == "harp" else f"baud: {code} is made of pulses")
     scale, hz, timescale = scale_of(of, code), board.tick_hz, board.timescale
     about = UTC.of_posix(int(time.time())) if near is None else near
     scale.civil(about)

@@ -41,9 +41,13 @@ Found = Frame | Fault
 class Decoder:
     """Takes what was recorded, in the order of time, and gives the frames in it."""
 
+    strange = "bytes of no frame"  # what is counted until it is reported
+
     def __init__(self, tick_hz: Number) -> None:
         self.tick_hz = to_rate(tick_hz, "tick_hz")
         self._last: int | None = None
+        self._skipped = 0
+        self._skipped_from = 0  # tick of the first of them
 
     def feed(self, tick: Whole, value: Whole, ok: bool = True) -> list[Found]:
         """The next edge (its tick and level) or byte (tick of its start edge, value, and whether it came without error)."""
@@ -55,6 +59,18 @@ class Decoder:
 
     def _feed(self, tick: int, value: int, ok: bool) -> list[Found]:
         raise NotImplementedError
+
+    def _skip(self, tick: int) -> list[Found]:
+        """A byte or a pulse that is no part of a frame; reported with the next frame, or every 100."""
+        if not self._skipped:
+            self._skipped_from = tick
+        self._skipped += 1
+        return self._report() if self._skipped >= 100 else []
+
+    def _report(self) -> list[Found]:
+        """What was skipped by now."""
+        skipped, self._skipped = self._skipped, 0
+        return [Fault(self._skipped_from, f"{self.strange}: {skipped}")] if skipped else []
 
     def advance(self, tick: int) -> list[Found]:
         """Nothing more comes before this tick."""

@@ -50,8 +50,6 @@ class HarpDecoder(Decoder):
         self._scale, self._epoch = scale, whole(epoch, "epoch")
         self._near = None if near is None else scale.posix(near) + self._epoch
         self._bytes: list[tuple[int, int]] = []
-        self._strange = 0  # bytes that are no part of a frame
-        self._first = 0
 
     def _feed(self, tick: int, value: int, ok: bool) -> list[Found]:
         found = self.advance(tick)
@@ -78,17 +76,6 @@ class HarpDecoder(Decoder):
             self._bytes = got[-2:]
             found.append(Fault(got[0][0], "a frame without its last bytes"))
         return found
-
-    def _skip(self, tick: int) -> list[Found]:
-        """A byte of no frame; reported with the next frame, all at once, or every 100."""
-        if not self._strange:
-            self._first = tick
-        self._strange += 1
-        return self._report() if self._strange >= 100 else []
-
-    def _report(self) -> list[Found]:
-        strange, self._strange = self._strange, 0
-        return [Fault(self._first, f"bytes of no frame: {strange}")] if strange else []
 
     def _whole(self) -> list[Found]:
         """The six bytes that are there."""

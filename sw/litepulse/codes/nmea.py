@@ -66,6 +66,8 @@ class NmeaDecoder(Decoder):
     near: a second close by, for the century of RMC
     """
 
+    strange = "bytes of no sentence"
+
     def __init__(
         self,
         tick_hz: Number,
@@ -83,8 +85,6 @@ class NmeaDecoder(Decoder):
         self._year = None if near is None else scale.civil(near).year
         self._begin: int | None = None
         self._text = bytearray()
-        self._strange = 0
-        self._first = 0
         self._pulse: int | None = None  # the last one
         self._waiting: Frame | None = None  # for the pulse of its second
         self._named: tuple[int, int] | None = None  # (second, tick of its first '$') of the last frame
@@ -108,11 +108,7 @@ class NmeaDecoder(Decoder):
                 found = self._report()
                 self._begin, self._text = tick, bytearray()
                 return found
-            if value not in b"\r\n" or not ok:
-                if not self._strange:
-                    self._first = tick
-                self._strange += 1
-            return self._report() if self._strange >= 100 else []
+            return self._skip(tick) if value not in b"\r\n" or not ok else []
         if not ok or value == ord("$") or len(self._text) > LONGEST or not (32 <= value < 127 or value in b"\r\n"):
             found = self.drop("a byte with an error" if not ok else "it is cut")
             return found + self._feed(tick, value, ok) if ok and value == ord("$") else found
@@ -121,10 +117,6 @@ class NmeaDecoder(Decoder):
             return []
         begin, text, self._begin = self._begin, self._text.decode("ascii").rstrip("\r"), None
         return self._sentence(begin, text)
-
-    def _report(self) -> list[Found]:
-        strange, self._strange = self._strange, 0
-        return [Fault(self._first, f"bytes of no sentence: {strange}")] if strange else []
 
     def drop(self, why: str) -> list[Found]:
         found = self._report()

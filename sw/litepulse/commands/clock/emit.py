@@ -18,7 +18,7 @@ from litepulse.output import ns
 from litepulse.spool import Spool
 
 EXAMPLES = """  litepulse clock emit harp
-  litepulse clock emit irig-b --of tai --for 1h --csv > seconds.csv"""
+  litepulse clock emit irig-b --of tai --for 3600s --csv > seconds.csv"""
 COLUMNS = ("second", "time", "tick", "t_ns", "error_ns", "uncertainty_ns", "launched", "refused", "reason")
 
 
