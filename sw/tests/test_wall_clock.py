@@ -19,7 +19,7 @@ from litepulse import cli
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.interface import ClockReading
 from litepulse.backends.uartbone import SerialStream, UARTBone
-from litepulse.backends.wallclock import WallClock
+from litepulse.backends.wallclock import WallClock, clock_of
 from litepulse.errors import BadInput, Unsupported
 
 from .fake_board import FakeBoard, Server
@@ -151,6 +151,15 @@ def test_the_clocks():
         WallClock("phc", Fraction(HZ), False)
     with pytest.raises(BadInput, match="clock: 'utc' is not monotonic, realtime, tai"):
         WallClock("utc", Fraction(HZ), False)
+
+
+@pytest.mark.parametrize("name", ["monotonic", "realtime", "tai"])
+def test_which_clock_a_program_has(name):
+    number = getattr(time, f"CLOCK_{name.upper()}")
+    found = clock_of(lambda: time.clock_gettime(number))
+    # Where nobody has set it, TAI is UTC.
+    assert found == name or abs(time.clock_gettime(time.CLOCK_TAI) - time.time()) < 0.1
+    assert clock_of(lambda: time.clock_gettime(number) - 3600) is None
 
 
 # On boards -------------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
@@ -17,6 +18,7 @@ KEPT = 16  # steps of the clock
 STEP = 100_000  # ns: a smaller one is in the bound of the times around it
 SLEEP = 1_000_000  # ns: no machine sleeps for less
 FRESH = 50_000_000  # ns: a reading that is older is followed by another one
+FURTHEST = 1_000_000  # ns from a program's clock to the one that it is; two different clocks are farther apart
 Record = TypeVar("Record", Event, RxByte)
 
 
@@ -41,6 +43,24 @@ def _tai_offset() -> int:
     """ns that TAI is ahead of UTC, as it is set in the kernel."""
     clock: int = getattr(time, "CLOCK_TAI", time.CLOCK_REALTIME)
     return round((time.clock_gettime_ns(clock) - time.time_ns()) / 10**9) * 10**9
+
+
+def clock_of(get_time: Callable[[], float]) -> str | None:
+    """Which of HOST_CLOCKS a function of another program reads, in seconds, by measuring it; None: none of them."""
+    distances: dict[str, float] = {}
+    for name in HOST_CLOCKS:
+        number: int | None = getattr(time, f"CLOCK_{name.upper()}", None)
+        if number is None:
+            continue
+        tries: list[float] = []
+        for _ in range(5):
+            before = time.clock_gettime_ns(number)
+            ours = get_time() * 1e9
+            after = time.clock_gettime_ns(number)
+            tries.append(max(0.0, before - ours, ours - after))
+        distances[name] = min(tries)
+    nearest = min(distances, key=lambda name: distances[name])
+    return nearest if distances[nearest] <= FURTHEST else None
 
 
 @dataclass(frozen=True)
