@@ -41,6 +41,17 @@
 #define SHORTEST_SHIFT 24
 /* Of ns: for so long a slew is followed. */
 #define SLEW_SHIFT 33
+/* Of ns: in two intervals that are shorter, a slew changes once, but for 2^-20. */
+#define CALM_SHIFT 28
+#define CALM_DRIFT_SHIFT 20
+/* 1/8: more is a step, not a slew. */
+#define SLEW_MOST (1 << (RATE_SHIFT - 3))
+/*
+ * Of ns: readings for a line are added to its map so far apart, as that takes a small CPU long. The
+ * first ones are 2^20 ns apart, then twice as far, and so on.
+ */
+#define LINE_SHIFT 25
+#define LINE_FIRST_SHIFT 20
 
 /* x^2 / 2^53, rounded up */
 static u64 litepulse_clock_map_wander(u64 ns)
@@ -128,6 +139,11 @@ void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litep
 		return;
 	}
 	litepulse_clock_map_bounds(map, rate, tick, &earliest, &latest);
+	/* A reset since then moves the offset by what the board had run: could that be seen? */
+	if (litepulse_ticks_to_ns(rate, map->known.tick) <= latest - earliest + after - before) {
+		litepulse_clock_map_begin(map, &reading);
+		return;
+	}
 	wandered = ((passed + 1) >> 20) + 1;
 	map->slow = max_t(s64, map->slow - wandered, -RATE_MOST);
 	map->fast = min_t(s64, map->fast + wandered, RATE_MOST);
@@ -195,6 +211,38 @@ void litepulse_clock_map_bounds(const struct litepulse_clock_map *map,
 	}
 }
 
+/* What slews there were in the last seconds, after one more interval. */
+static void litepulse_clock_map_note_slew(struct litepulse_clock_beside *next,
+					  const struct litepulse_clock_beside *before, s64 change)
+{
+	s64 span = next->span, scaled;
+	s32 least, most;
+
+	/* A longer interval may hide something. */
+	next->since = before->span >> CALM_SHIFT ? before->raw : before->since;
+	next->low = before->low;
+	next->high = before->high;
+	next->low_before = before->low_before;
+	next->high_before = before->high_before;
+	if ((next->raw ^ before->raw) >> SLEW_SHIFT) {
+		next->low_before = next->low;
+		next->high_before = next->high;
+		next->low = SLEW_MOST;
+		next->high = -SLEW_MOST;
+	}
+	/* Else it is a step. */
+	if (abs(change) < span >> 3) {
+		scaled = change * (1LL << RATE_SHIFT);
+		if (scaled < next->low * span)
+			next->low = litepulse_clock_map_div(scaled, span);
+		if (scaled > next->high * span)
+			next->high = litepulse_clock_map_div(scaled, span) + 1;
+	}
+	least = min(next->low, next->low_before);
+	most = max(next->high, next->high_before);
+	next->bend = max3(next->slew - least, most - next->slew, abs(next->slew - before->slew));
+}
+
 /**
  * litepulse_clock_map_beside() - one more reading of another clock beside CLOCK_MONOTONIC_RAW
  * @beside: changed
@@ -206,7 +254,10 @@ void litepulse_clock_map_beside(struct litepulse_clock_beside *beside, u64 raw, 
 				u32 error)
 {
 	struct litepulse_clock_beside next = { .readings = 1, .raw = raw, .offset = shown - raw,
-					       .error = error, .doubt = RATE_MOST };
+					       .error = error, .doubt = RATE_MOST,
+					       .since = raw, .low = SLEW_MOST,
+					       .high = -SLEW_MOST, .low_before = SLEW_MOST,
+					       .high_before = -SLEW_MOST };
 	u64 span = raw - beside->raw, away, noise, doubtful, size, doubt;
 	s64 change;
 
@@ -220,9 +271,10 @@ void litepulse_clock_map_beside(struct litepulse_clock_beside *beside, u64 raw, 
 		next.doubt = beside->doubt;
 		/* More than 1/8 is a step. */
 		if (size < span >> 3) {
-			doubt = div64_u64(min(noise, span >> 2) << RATE_SHIFT, span) + 1;
 			if (noise < span >> LITEPULSE_CLOCK_DRIFT_SHIFT &&
-			    (away > doubtful || doubt < beside->doubt)) {
+			    (away > doubtful ||
+			     noise << RATE_SHIFT < (beside->doubt - 1ULL) * span)) {
+				doubt = div64_u64(noise << RATE_SHIFT, span) + 1;
 				next.slew = litepulse_clock_map_div(change * (1LL << RATE_SHIFT),
 								    span);
 				next.doubt = doubt;
@@ -234,13 +286,19 @@ void litepulse_clock_map_beside(struct litepulse_clock_beside *beside, u64 raw, 
 			}
 		}
 		next.readings = 2;
-		next.bend = abs(next.slew - beside->slew);
 		next.span = span;
 		next.fault = away + doubtful;
+		litepulse_clock_map_note_slew(&next, beside, change);
 	}
 	*beside = next;
 }
 EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_beside, LITEPULSE_NAMESPACE);
+
+/* By how much a slew may change without a trace: 2 to the minus of this. */
+static unsigned int litepulse_clock_map_drift(const struct litepulse_clock_beside *beside)
+{
+	return beside->span >> CALM_SHIFT ? LITEPULSE_CLOCK_DRIFT_SHIFT : CALM_DRIFT_SHIFT;
+}
 
 /**
  * litepulse_clock_map_shown() - what the other clock showed, or will show
@@ -249,24 +307,36 @@ EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_beside, LITEPULSE_NAMESPACE);
  * @unsure: answer: by how much it may be wrong, ns
  *
  * In two successive intervals between readings the clock is taken to change its slew once, or to be
- * set once, but for changes below 2^-10. That shows: the clock is not where it should be then, and
- * by so much the bound grows.
+ * set once, but for changes below 2^-10, or below 2^-20 in intervals below a quarter of a second.
+ * That shows: the clock is not where it should be then, and by so much the bound grows. Before these
+ * intervals its slew was one of those of the last seconds.
  */
 u64 litepulse_clock_map_shown(const struct litepulse_clock_beside *beside, u64 raw, u64 *unsure)
 {
 	const s64 most = 1LL << SLEW_SHIFT;
 	s64 passed = beside->raw - raw, before = passed - (s64)beside->span;
-	s64 beyond = max(-passed, before), long_ago = max(passed, -passed) - most;
+	s64 beyond = max(-passed, before), long_ago = max(passed, -passed) - most, missing;
 
 	*unsure = beside->error + beside->fault + 2;
-	if (beyond > 0)
-		*unsure += (beyond >> LITEPULSE_CLOCK_DRIFT_SHIFT) + 1 +
-			(beside->bend * (u64)min(beyond, most) >> RATE_SHIFT) +
+	if (beyond > 0) {
+		*unsure += (beside->bend * (u64)min(beyond, most) >> RATE_SHIFT) + 1 +
 			(max(long_ago, 0LL) >> 3);
-	else
-		*unsure += min(passed, -beyond) >> LITEPULSE_CLOCK_DRIFT_SHIFT;
+		missing = max_t(s64, beside->since - raw, 0);
+		*unsure += passed < 0 ? beyond >> LITEPULSE_CLOCK_DRIFT_SHIFT :
+			(beyond >> CALM_DRIFT_SHIFT) + (missing >> LITEPULSE_CLOCK_DRIFT_SHIFT);
+	} else {
+		*unsure += min(passed, -beyond) >> litepulse_clock_map_drift(beside);
+	}
 	return raw + beside->offset -
 		litepulse_clock_map_part(beside->slew, max(min(passed, most), -most));
+}
+
+/* The clock beside CLOCK_MONOTONIC_RAW gains less than this on it in @ns, without a trace. */
+static u64 litepulse_clock_map_gained(const struct litepulse_clock_beside *beside, u64 ns)
+{
+	return (ns >> LITEPULSE_CLOCK_DRIFT_SHIFT) + 1 +
+		((abs(beside->slew) + (u64)beside->bend) * min_t(u64, ns, 1ULL << SLEW_SHIFT) >>
+		 RATE_SHIFT);
 }
 
 /**
@@ -285,13 +355,106 @@ u64 litepulse_clock_map_mono(const struct litepulse_clock_view *view,
 	half = (latest - earliest + 1) / 2;
 	ns = litepulse_clock_map_shown(&view->mono, earliest + half, &unsure);
 	/* What the clock gains from the middle to an end, too. */
-	unsure += half + (half >> LITEPULSE_CLOCK_DRIFT_SHIFT) + 1 +
-		((abs(view->mono.slew) + (u64)view->mono.bend) *
-		 min_t(u64, half, 1ULL << SLEW_SHIFT) >> RATE_SHIFT);
+	unsure += half + litepulse_clock_map_gained(&view->mono, half);
 	*uncertainty = min_t(u64, unsure, U32_MAX);
 	return ns;
 }
 EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_mono, LITEPULSE_NAMESPACE);
+
+/**
+ * litepulse_clock_map_line() - one more reading, and ticks around it
+ * @view: changed
+ * @rate: of the ticks
+ * @reading: a tick between two moments of CLOCK_MONOTONIC_RAW
+ * @raw: CLOCK_MONOTONIC_RAW soon after that, ns
+ * @mono: CLOCK_MONOTONIC at @raw, ns
+ * @line: answer
+ *
+ * For interrupts of a small CPU: most readings are compared with what is known only, and a tick by
+ * the line takes two products.
+ */
+void litepulse_clock_map_line(struct litepulse_clock_view *view, const struct litepulse_rate *rate,
+			      const struct litepulse_clock_anchor *reading, u64 raw, u64 mono,
+			      struct litepulse_clock_line *line)
+{
+	const struct litepulse_clock_map *map = &view->map;
+	u64 earliest, latest, half, unsure, slew, part;
+	bool add = true;
+
+	if (map->valid && reading->tick >= map->known.tick &&
+	    reading->latest - map->known.latest < 1ULL << (LINE_FIRST_SHIFT + view->added)) {
+		litepulse_clock_map_bounds(map, rate, reading->tick, &earliest, &latest);
+		earliest = max(earliest, reading->earliest);
+		latest = min(latest, reading->latest);
+		add = earliest > latest;
+	}
+	if (add) {
+		litepulse_clock_map_add(&view->map, rate, reading->tick, reading->earliest,
+					reading->latest);
+		earliest = map->known.earliest;
+		latest = map->known.latest;
+		view->older = view->newer;
+		litepulse_clock_map_beside(&view->newer, raw, mono, 1);
+		if (view->added < LINE_SHIFT - LINE_FIRST_SHIFT)
+			view->added++;
+	}
+	view->mono = view->older.readings ? view->older : view->newer;
+	if (raw > view->mono.raw)
+		litepulse_clock_map_beside(&view->mono, raw, mono, 1);
+	half = (latest - earliest + 1) / 2;
+	line->tick = reading->tick;
+	line->mono = litepulse_clock_map_shown(&view->mono, earliest + half, &unsure);
+	unsure += half + litepulse_clock_map_gained(&view->mono, half);
+	line->uncertainty = min_t(u64, unsure, U32_MAX);
+	line->reach = min_t(u64, view->mono.span, 1U << CALM_SHIFT);
+	line->slew = (map->slow + map->fast) / 2 + view->mono.slew;
+	line->bend = view->mono.bend;
+	line->history = raw - view->mono.since;
+	/* Of both, and what they are together; what changes meanwhile, since the map and in @reach. */
+	slew = abs(view->mono.slew);
+	part = max(abs(map->slow), abs(map->fast));
+	line->doubt = (map->fast - map->slow) / 2 + 2 + (2U << (CALM_SHIFT - 20));
+	line->doubt += (line->doubt >> 3) + (part * slew >> RATE_SHIFT) +
+		(RATE_MOST >> (litepulse_clock_map_drift(&view->mono) -
+			       LITEPULSE_CLOCK_DRIFT_SHIFT));
+}
+
+/**
+ * litepulse_clock_map_on_line() - the likeliest moment of a tick, CLOCK_MONOTONIC in ns
+ * @line: at a tick that is not much older or younger
+ * @rate: of the ticks
+ * @tick: any
+ * @uncertainty: answer: how much earlier or later it may have been, ns
+ */
+u64 litepulse_clock_map_on_line(const struct litepulse_clock_line *line,
+				const struct litepulse_rate *rate, u64 tick, u32 *uncertainty)
+{
+	bool ahead = tick > line->tick;
+	u64 age, most, unsure, beyond;
+	s64 gained;
+
+	age = litepulse_ticks_to_ns_fast(rate, ahead ? tick - line->tick : line->tick - tick);
+	if (!ahead && age <= line->reach) {
+		unsure = line->uncertainty + ((u64)line->doubt * (u32)age >> RATE_SHIFT) + 3;
+		*uncertainty = min_t(u64, unsure, U32_MAX);
+		return line->mono - age - ((s64)line->slew * (s32)age >> RATE_SHIFT);
+	}
+	most = min(age, 1ULL << SLEW_SHIFT);
+	gained = line->slew * (s64)most >> RATE_SHIFT;
+	beyond = ahead ? age : age - line->reach;
+	unsure = line->uncertainty + (line->doubt * most >> RATE_SHIFT) + 4 +
+		(line->bend * min(beyond, 1ULL << SLEW_SHIFT) >> RATE_SHIFT);
+	if (ahead)
+		unsure += age >> LITEPULSE_CLOCK_DRIFT_SHIFT;
+	else if (age > line->history)
+		unsure += (age - line->history) >> LITEPULSE_CLOCK_DRIFT_SHIFT;
+	unsure += age >> LONGEST_SHIFT ? age >> (LITEPULSE_CLOCK_DRIFT_SHIFT - 1) :
+		litepulse_clock_map_wander(age);
+	if (age > most)
+		unsure += (age - most) >> 3;
+	*uncertainty = min_t(u64, unsure, U32_MAX);
+	return ahead ? line->mono + age + gained : line->mono - age - gained;
+}
 
 /**
  * litepulse_clock_map_reachable() - can a board's clock have advanced by @ticks?

@@ -58,8 +58,13 @@ struct litepulse_clock_map {
  * @span: from the reading before the latest, ns
  * @slew: what the other clock gains, 2^-32 ns per ns
  * @doubt: by how much @slew may be wrong
- * @bend: by how much @slew changed
+ * @bend: by how much @slew was another one in the last seconds
  * @fault: by how much the clock was not where the readings before the latest had it, ns
+ * @since: CLOCK_MONOTONIC_RAW from which on no reading is missing, ns
+ * @low: the least slew between two readings of the latest 2^33 ns of CLOCK_MONOTONIC_RAW
+ * @high: the most
+ * @low_before: the same of the 2^33 ns before
+ * @high_before: the same
  */
 struct litepulse_clock_beside {
 	u8 readings;
@@ -71,18 +76,51 @@ struct litepulse_clock_beside {
 	u32 doubt;
 	u32 bend;
 	u64 fault;
+	u64 since;
+	s32 low;
+	s32 high;
+	s32 low_before;
+	s32 high_before;
 };
 
 /**
  * struct litepulse_clock_view - ticks in CLOCK_MONOTONIC
  * @map: ticks in CLOCK_MONOTONIC_RAW, which nobody slews
  * @mono: CLOCK_MONOTONIC beside it
+ * @newer: the same by the latest reading that was added, for litepulse_clock_map_line()
+ * @older: by the one before that
+ * @added: readings that were added, as far as that matters
  * @slept: CLOCK_BOOTTIME less CLOCK_MONOTONIC at the latest reading, ns
  */
 struct litepulse_clock_view {
 	struct litepulse_clock_map map;
 	struct litepulse_clock_beside mono;
+	struct litepulse_clock_beside newer;
+	struct litepulse_clock_beside older;
+	u8 added;
 	u64 slept;
+};
+
+/**
+ * struct litepulse_clock_line - ticks around one of them in CLOCK_MONOTONIC, cheaply
+ * @tick: that one
+ * @mono: CLOCK_MONOTONIC, ns
+ * @uncertainty: by so much @mono may be wrong, ns
+ * @slew: what CLOCK_MONOTONIC gains on the ticks, 2^-32 ns per ns
+ * @doubt: by how much @slew may be wrong
+ * @bend: by how much the slew of CLOCK_MONOTONIC may have been another one before @reach
+ * @reach: how far back @doubt holds, ns; less than 2^31
+ * @history: how far back @bend holds, ns
+ */
+struct litepulse_clock_line {
+	u64 tick;
+	u64 mono;
+	u32 uncertainty;
+	s32 slew;
+	u32 doubt;
+	u32 bend;
+	u32 reach;
+	u64 history;
 };
 
 /**
@@ -107,6 +145,11 @@ void litepulse_clock_map_beside(struct litepulse_clock_beside *beside, u64 raw, 
 u64 litepulse_clock_map_shown(const struct litepulse_clock_beside *beside, u64 raw, u64 *unsure);
 u64 litepulse_clock_map_mono(const struct litepulse_clock_view *view,
 			     const struct litepulse_rate *rate, u64 tick, u32 *uncertainty);
+void litepulse_clock_map_line(struct litepulse_clock_view *view, const struct litepulse_rate *rate,
+			      const struct litepulse_clock_anchor *reading, u64 raw, u64 mono,
+			      struct litepulse_clock_line *line);
+u64 litepulse_clock_map_on_line(const struct litepulse_clock_line *line,
+				const struct litepulse_rate *rate, u64 tick, u32 *uncertainty);
 bool litepulse_clock_map_reachable(const struct litepulse_rate *rate, u64 ticks, u64 passed,
 				   bool simulated);
 bool litepulse_clock_map_fell_behind(const struct litepulse_rate *rate,

@@ -54,6 +54,12 @@ static bool litepulse_ingest_stamp(struct litepulse *lp, u32 clock,
 		stamp->ns = litepulse_ingest_ns(clock, mono);
 		return true;
 	}
+	if (header->line) {
+		mono = litepulse_clock_map_on_line(header->line, &lp->rate, tick,
+						   &stamp->uncertainty);
+		stamp->ns = litepulse_ingest_ns(clock, mono);
+		return true;
+	}
 	/*
 	 * A record is not younger than its header, but a launch is reported at once, a few ticks
 	 * before its tick.

@@ -1107,25 +1107,31 @@ static void contradicting_readings_start_again(struct kunit *test)
 {
 	struct litepulse_clock_map map = {};
 	struct litepulse_rate rate;
+	const u64 run = NSEC_PER_SEC;
 
 	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 1000000000, 1, 1), 0);
-	litepulse_clock_map_add(&map, &rate, 1000, 5000, 5100);
-	KUNIT_EXPECT_EQ(test, map.known.earliest, 5000ULL);
-	KUNIT_EXPECT_EQ(test, map.known.latest, 5100ULL);
+	litepulse_clock_map_add(&map, &rate, run + 1000, run + 5000, run + 5100);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 5000);
+	KUNIT_EXPECT_EQ(test, map.known.latest, run + 5100);
 	/* Both bounds of it are wider than what is known, but for 1 in 1024, and what is rounded. */
-	litepulse_clock_map_add(&map, &rate, 2024, 0, 50000);
-	KUNIT_EXPECT_EQ(test, map.known.earliest, 6024ULL - 5);
-	KUNIT_EXPECT_EQ(test, map.known.latest, 6124ULL + 4);
+	litepulse_clock_map_add(&map, &rate, run + 2024, run, run + 50000);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 6024 - 5);
+	KUNIT_EXPECT_EQ(test, map.known.latest, run + 6124 + 4);
 	/* The host's clock jumped. */
-	litepulse_clock_map_add(&map, &rate, 3000, 9000, 9100);
+	litepulse_clock_map_add(&map, &rate, run + 3000, run + 9000, run + 9100);
 	KUNIT_EXPECT_EQ(test, map.breaks, 1ULL);
-	KUNIT_EXPECT_EQ(test, map.known.earliest, 9000ULL);
-	KUNIT_EXPECT_EQ(test, map.known.latest, 9100ULL);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 9000);
+	KUNIT_EXPECT_EQ(test, map.known.latest, run + 9100);
 	/* The board was reset. */
-	litepulse_clock_map_add(&map, &rate, 10, 9500, 9600);
+	litepulse_clock_map_add(&map, &rate, 10, run + 9500, run + 9600);
 	KUNIT_EXPECT_EQ(test, map.breaks, 1ULL);
 	KUNIT_EXPECT_EQ(test, map.known.tick, 10ULL);
-	KUNIT_EXPECT_EQ(test, map.known.earliest, 9500ULL);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 9500);
+	/* It was reset once more, and both readings are too wide to show that. */
+	litepulse_clock_map_add(&map, &rate, 20, run + 9590, run + 9690);
+	KUNIT_EXPECT_EQ(test, map.breaks, 1ULL);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 9590);
+	KUNIT_EXPECT_EQ(test, map.known.latest, run + 9690);
 }
 
 /* The clock shows 5000 more than raw, and is slewed by 100 ppm from the third reading on. */
@@ -1158,6 +1164,43 @@ static void another_clock_is_shown(struct kunit *test)
 			raw + 30006000);
 	KUNIT_EXPECT_GE(test, uncertainty, 1100U);
 	KUNIT_EXPECT_LE(test, uncertainty, 1130U);
+}
+
+/* Readings of 400 ns on a bus, each 5 ms after the other; CLOCK_MONOTONIC is slewed by 50 ppm. */
+static void ticks_are_on_a_line(struct kunit *test)
+{
+	struct litepulse_clock_view *view = kunit_kzalloc(test, sizeof(*view), GFP_KERNEL);
+	struct litepulse_clock_anchor reading;
+	struct litepulse_clock_line line;
+	const u64 start = 1ULL << 36;
+	struct litepulse_rate rate;
+	u64 at, age, mono;
+	u32 uncertainty;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, view);
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 50000000, 1, 1), 0);
+	for (i = 0; i < 400; i++) {
+		/* ns by the board's clock, and by CLOCK_MONOTONIC_RAW */
+		at = start + i * 5000000ULL;
+		reading = (struct litepulse_clock_anchor){ div_u64(at, 20), at - 200,
+								 at + 200 };
+		litepulse_clock_map_line(view, &rate, &reading, at + 2000,
+					 at + 2000 + div_u64(at + 2000, 20000), &line);
+		for (age = 0; age < 20000000; age += 999980) {
+			mono = litepulse_clock_map_on_line(&line, &rate, div_u64(at - age, 20),
+							   &uncertainty);
+			mono -= at - age + div_u64(at - age, 20000);
+			KUNIT_ASSERT_LE(test, abs((s64)mono), (s64)uncertainty);
+			if (i > 100)
+				KUNIT_ASSERT_LT(test, uncertainty, 600U);
+		}
+	}
+	/* What is to come, and what is older than all readings, is known less well. */
+	litepulse_clock_map_on_line(&line, &rate, div_u64(at, 20) + 50000, &uncertainty);
+	KUNIT_EXPECT_GE(test, uncertainty, 1000000U / 1024);
+	litepulse_clock_map_on_line(&line, &rate, div_u64(start - 1000000000, 20), &uncertainty);
+	KUNIT_EXPECT_GE(test, uncertainty, 1000000000U / 1024);
 }
 
 static void ticks_are_reachable(struct kunit *test)
@@ -1876,6 +1919,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(wandering_clocks_stay_within_the_bound),
 	KUNIT_CASE(contradicting_readings_start_again),
 	KUNIT_CASE(another_clock_is_shown),
+	KUNIT_CASE(ticks_are_on_a_line),
 	KUNIT_CASE(ticks_are_reachable),
 	KUNIT_CASE(resets_show_in_the_ticks),
 	KUNIT_CASE(packed_answer_by_hand),

@@ -165,6 +165,8 @@ struct litepulse_link_stream {
  * @lost: it does not answer any more; only the poller looks whether it does again
  * @times: of the latest request that was answered
  * @round_trip_ns: of that
+ * @request_ns: what the line needed of that for the request, as far as that is certain
+ * @answer_ns: and for the answer
  * @transactions: requests answered
  * @repeats: sent again
  * @failures: given up
@@ -223,6 +225,8 @@ struct litepulse_link {
 	bool lost;
 	struct litepulse_times times;
 	u64 round_trip_ns;
+	u64 request_ns;
+	u64 answer_ns;
 	u64 transactions;
 	u64 repeats;
 	u64 failures;
@@ -248,6 +252,7 @@ struct litepulse_link {
 	struct litepulse_link_stream events;
 	struct litepulse_link_stream bytes;
 	struct litepulse_clock_view view;
+	struct litepulse_host host;
 	unsigned int poll_us;
 	unsigned int idle_us;
 };

@@ -193,22 +193,25 @@ static u64 litepulse_bus_line_ns(const struct litepulse_link *link, unsigned int
  * command before. The board's tick is older than the answer's first byte. A simulated board may
  * have no such line.
  */
-static void litepulse_bus_trim_times(const struct litepulse_link *link,
-				     const struct litepulse_flight *flight,
-				     struct litepulse_times *times)
+static void litepulse_bus_trim_times(struct litepulse_link *link,
+				     const struct litepulse_flight *flight)
 {
-	u64 request, answer, round_trip = times->after - times->before;
+	u64 request, answer;
 
+	link->request_ns = 0;
+	link->answer_ns = 0;
 	if (!link->lp || link->simulated)
 		return;
 	request = link->framed ?
 		litepulse_bus_line_ns(link, litepulse_bus_frame_bytes(&flight->request)) : 0;
 	answer = litepulse_bus_line_ns(link, flight->first);
 	/* Shorter than the line allows: it is no such line. */
-	if (request + answer > round_trip)
+	if (request + answer > link->round_trip_ns)
 		return;
-	times->before += request;
-	times->after -= answer;
+	link->request_ns = request;
+	link->answer_ns = answer;
+	link->times.before += request;
+	link->times.after -= answer;
 }
 
 /*
@@ -225,7 +228,7 @@ static int litepulse_bus_await(struct litepulse_link *link, struct litepulse_fli
 		link->answered = flight->begun;
 		link->times = flight->times;
 		link->round_trip_ns = link->times.after - link->times.before;
-		litepulse_bus_trim_times(link, flight, &link->times);
+		litepulse_bus_trim_times(link, flight);
 	}
 	return error;
 }

@@ -167,6 +167,10 @@ static int litepulse_link_time(void *context, u64 *tick, const struct litepulse_
 				   LITEPULSE_HEADER_WORDS);
 		error = litepulse_bus_transact(link, header, stamper);
 	} while (!error && litepulse_link_doubt_tick(link, litepulse_header_tick(header)));
+	if (!error && stamper && stamper->request_ns) {
+		*stamper->request_ns = link->request_ns;
+		*stamper->answer_ns = link->answer_ns;
+	}
 	mutex_unlock(&link->bus);
 	if (!error)
 		*tick = litepulse_header_tick(header);
@@ -785,20 +789,15 @@ static int litepulse_link_hear(struct litepulse_link *link, struct litepulse_lin
 static void litepulse_link_take_clocks(struct litepulse_link *link, u64 tick)
 {
 	struct litepulse_clock_view *view = &link->view;
-	u64 slept = ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT)), raw, mono;
-	bool known;
+	u64 slept = ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT));
 
 	if (slept != view->slept)
 		view->map.valid = false;
 	view->slept = slept;
 	litepulse_clock_map_add(&view->map, &link->lp->rate, tick, link->times.before,
 				link->times.after);
-	do {
-		known = litepulse_board_mono(&raw, &mono);
-	} while (!known && !view->mono.readings);
-	/* Else the next answer has them. */
-	if (known)
-		litepulse_clock_map_beside(&view->mono, raw, mono, 1);
+	litepulse_board_read_host(&link->host);
+	litepulse_clock_map_beside(&view->mono, link->host.raw, link->host.mono, 1);
 }
 
 /* The poller is to end, or to pause. */

@@ -2,6 +2,7 @@
 """The clock map (docs/develop/clocks.md): the driver's C and the package's Python say the same of each reading, and the truth is
 always within it. The driver's file is compiled for a program, with the few lines of the kernel that it uses."""
 
+import bisect
 import ctypes
 import random
 import subprocess
@@ -53,13 +54,30 @@ class Beside(ctypes.Structure):
         ("doubt", ctypes.c_uint32),
         ("bend", ctypes.c_uint32),
         ("fault", ctypes.c_uint64),
+        ("since", ctypes.c_uint64),
+        *((name, ctypes.c_int32) for name in ("low", "high", "low_before", "high_before")),
     ]
 
 
 class View(ctypes.Structure):
     """struct litepulse_clock_view"""
 
-    _fields_ = [("map", Map), ("mono", Beside), ("slept", ctypes.c_uint64)]
+    _fields_ = [("map", Map), ("mono", Beside), ("newer", Beside), ("older", Beside), ("added", ctypes.c_uint8), ("slept", ctypes.c_uint64)]
+
+
+class Line(ctypes.Structure):
+    """struct litepulse_clock_line"""
+
+    _fields_ = [
+        ("tick", ctypes.c_uint64),
+        ("mono", ctypes.c_uint64),
+        ("uncertainty", ctypes.c_uint32),
+        ("slew", ctypes.c_int32),
+        ("doubt", ctypes.c_uint32),
+        ("bend", ctypes.c_uint32),
+        ("reach", ctypes.c_uint32),
+        ("history", ctypes.c_uint64),
+    ]
 
 
 class Rate(ctypes.Structure):
@@ -99,7 +117,8 @@ class Driver:
 
     def __init__(self, library):
         self.library = library
-        library.litepulse_clock_map_shown.restype = library.litepulse_clock_map_mono.restype = ctypes.c_uint64
+        for name in ("shown", "mono", "on_line"):
+            getattr(library, f"litepulse_clock_map_{name}").restype = ctypes.c_uint64
 
     def rate(self, hz):
         made = Rate()
@@ -120,6 +139,18 @@ class Driver:
 
     def beside(self, kept, raw, shown, error):
         self.library.litepulse_clock_map_beside(ctypes.byref(kept), ctypes.c_uint64(raw), ctypes.c_uint64(shown), ctypes.c_uint32(error))
+
+    def line(self, view, rate, reading, raw, mono):
+        made, anchor = Line(), Anchor(*reading)
+        self.library.litepulse_clock_map_line(
+            *(ctypes.byref(one) for one in (view, rate, anchor)), ctypes.c_uint64(raw), ctypes.c_uint64(mono), ctypes.byref(made)
+        )
+        return made
+
+    def on_line(self, line, rate, tick):
+        unsure = ctypes.c_uint32()
+        made = self.library.litepulse_clock_map_on_line(ctypes.byref(line), ctypes.byref(rate), ctypes.c_uint64(tick), ctypes.byref(unsure))
+        return made, unsure.value
 
     def shown(self, kept, raw):
         unsure = ctypes.c_uint64()
@@ -258,6 +289,58 @@ def test_another_clock_beside_raw(slews, error, driver):
             assert driver.shown(kept, far) == package.at(far)
     # After a step the next reading may still wonder.
     assert spoilt < 600
+
+
+class Slewed:
+    """CLOCK_MONOTONIC beside CLOCK_MONOTONIC_RAW: nobody sets it, and its slew changes at most once in a second."""
+
+    def __init__(self, rng, kind):
+        self.rng, self.kind = rng, kind
+        self.starts, self.shown, self.slews = [0], [10**18], [0]
+
+    def at(self, raw):
+        part = bisect.bisect_right(self.starts, raw) - 1
+        return self.shown[part] + raw - self.starts[part] + self.slews[part] * (raw - self.starts[part]) // 10**6
+
+    def change(self, raw):
+        """Perhaps, at this moment."""
+        if raw - self.starts[-1] < 10**9 or self.rng.random() < 0.9:
+            return
+        shown = self.at(raw)
+        slews = {"calm": (0,), "adjtimex": range(-500, 501), "chrony": (0, 83_333, -83_333, 20_000)}[self.kind]
+        self.starts.append(raw)
+        self.shown.append(shown)
+        self.slews.append(self.rng.choice(slews))
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("kind", ["calm", "adjtimex", "chrony"])
+def test_a_line_is_within_its_bound(kind, driver):
+    """As on a SoC, whose board is on the CPU's bus: events are up to 0.3 s old when they are read. While nobody touches the clock the
+    bound is below 1 us as soon as the rate is known."""
+    rng, hz = random.Random(5), 50_000_000
+    rate, view, clock, events, wide = driver.rate(hz), View(), Slewed(rng, kind), [], 0
+
+    def interval(rng):
+        return rng.randrange(20_000, rng.choice((MS, 5 * MS, 60 * MS)))
+
+    for number, made in enumerate(readings(11, 40_000, interval, usb(200, 200), usb(200, 200), hz)):
+        events = [*events[-500:], (made.past, made.past_true)]
+        raw = made.after + rng.randrange(5_000)
+        clock.change(made.before - rng.randrange(20_000))
+        line = driver.line(view, rate, (made.tick, made.before, made.after), raw, clock.at(raw))
+        for tick, true in (events[-1], rng.choice(events)):
+            if made.tick - tick > 0.3 * hz:
+                continue
+            found, unsure = driver.on_line(line, rate, tick)
+            assert abs(found - clock.at(true // ONE)) <= unsure, (number, made.tick - tick)
+            if kind == "calm" and number > 4000 and made.tick - tick < line.reach // 20:
+                assert unsure < 1000, (number, made.tick - tick)
+            wide += unsure > 5000
+        later = made.tick + rng.randrange(5000)
+        assert driver.on_line(line, rate, later)[1] >= line.uncertainty
+    assert view.map.breaks == 0
+    assert wide < 40_000 * (0.02 if kind == "calm" else 0.5)
 
 
 ALLOWANCES = {

@@ -71,10 +71,22 @@ def test_many_readings_know_more_than_one():
     rng = random.Random(7)
     clock, single = (WallClock("realtime", Fraction(HZ), False) for _ in range(2))
     for n in range(12):
-        one = reading(rng, n * MS // 100, YEAR_2026 + n * 10_000, 1_000_000)
+        one = reading(rng, HZ + n * MS // 100, YEAR_2026 + n * 10_000, 1_000_000)
         clock.look(one)
     single.look(one)
-    assert clock.at(12 * MS // 100)[1] < single.at(12 * MS // 100)[1]
+    assert clock.at(HZ + 12 * MS // 100)[1] < single.at(HZ + 12 * MS // 100)[1]
+
+
+def test_a_board_that_is_reset_again_and_again():
+    """The second reset could hide in readings that took longer than the board had run: then the later one counts alone."""
+    clock = WallClock("monotonic", Fraction(HZ), False)
+    clock.look(ClockReading(HZ, 10**10, 10**10 + 10**7, 10**10 + 5 * 10**6, 0))
+    for begun in (10**10 + 2 * 10**7, 10**10 + 2 * 10**7 + 10**6):
+        tick = MS // 2 if begun % 10**7 == 0 else MS
+        middle = begun + tick * 1_000_000 // MS
+        clock.look(ClockReading(tick, middle - 10**6, middle + 9 * 10**6, middle + 4 * 10**6, 0))
+        ns, bound = clock.at(tick)
+        assert abs(ns - middle) <= bound < 5_100_000
 
 
 def exact(tick, step=0, **more):

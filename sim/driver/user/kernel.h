@@ -24,6 +24,7 @@ typedef long long s64;
 #define lower_32_bits(value) ((u32)(value))
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
+#define max3(a, b, c) max(max(a, b), c)
 #define min_t(type, a, b) min((type)(a), (type)(b))
 #define max_t(type, a, b) max((type)(a), (type)(b))
 #define abs(value) ((value) < 0 ? -(value) : (value))

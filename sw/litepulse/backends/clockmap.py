@@ -12,6 +12,8 @@ LONGEST_SHIFT = 40  # of ns: after a longer silence the map begins again
 LEVELS, FIRST_SHIFT = 6, 25  # anchors are kept for 2^25 ns, for four times as long, and so on
 SHORTEST_SHIFT = 24  # of ns: a younger anchor says nothing about the rate
 SLEW_SHIFT = 33  # of ns: for so long a slew is followed
+SLEW_MOST = 1 << 29  # 1/8: more is a step, not a slew
+CALM_SHIFT = 28  # of ns: in two intervals that are shorter, a slew changes once, but for 2^-20
 
 
 def wander(ns: int) -> int:
@@ -71,6 +73,9 @@ class ClockMap:
         if passed >> LONGEST_SHIFT:
             return self._begin(reading)
         earliest, latest = self.at(tick)
+        # A reset since then moves the offset by what the board had run: could that be seen?
+        if self.nominal(self.known.tick) <= latest - earliest + after - before:
+            return self._begin(reading)
         earliest, latest = max(before, earliest), min(after, latest)
         self.slow = max(self.slow - rate_wander(passed + 1), -RATE_MOST)
         self.fast = min(self.fast + rate_wander(passed + 1), RATE_MOST)
@@ -127,7 +132,10 @@ class BesideRaw:
         self._span = 0  # ns from the reading before to it
         self._slew = 0  # of the clock against RAW
         self._doubt = RATE_MOST  # by how much that may be wrong
-        self._bend = 0  # by how much the slew changed
+        self._bend = 0  # by how much the slew was another one in the last seconds
+        self._since = 0  # from this RAW on no reading is missing
+        self._slews = (SLEW_MOST, -SLEW_MOST)  # the least and the most between two readings of the latest 2^33 ns of RAW
+        self._slews_before = self._slews  # of the 2^33 ns before
         self.fault = 0  # ns that the clock was not where the readings before the latest had it: it was set, or its slew changed
 
     def add(self, raw: int, shown: int, error: int) -> None:
@@ -135,7 +143,8 @@ class BesideRaw:
         span, offset = raw - self.raw, shown - raw
         if not self.readings or span <= 0 or span >> SLEW_SHIFT:
             self.readings, self._span, self._slew, self._doubt, self._bend, self.fault = 1, 0, 0, RATE_MOST, 0, 0
-            self.raw, self._offset, self._error = raw, offset, error
+            self.raw, self._offset, self._error, self._since = raw, offset, error, raw
+            self._slews = self._slews_before = (SLEW_MOST, -SLEW_MOST)
             return
         change, noise = offset - self._offset, error + self._error
         away, slew = abs(change - (self._slew * span >> RATE_SHIFT)), self._slew
@@ -146,17 +155,33 @@ class BesideRaw:
                 slew, self._doubt = (change << RATE_SHIFT) // span, doubt
             elif away > doubtful:  # the slew is another one, but which?
                 self._doubt = max(self._doubt, (min(away + noise, span >> 2) << RATE_SHIFT) // span + 1)
-        self.readings, self._bend, self._slew = 2, abs(slew - self._slew), slew
+        self._note_slew(raw, span, change, slew)
+        self.readings, self._slew = 2, slew
         self.raw, self._offset, self._error = raw, offset, error
         self._span, self.fault = span, away + doubtful
+
+    def _note_slew(self, raw: int, span: int, change: int, slew: int) -> None:
+        """What slews there were in the last seconds, after one more interval."""
+        if self._span >> CALM_SHIFT:  # a longer interval may hide something
+            self._since = self.raw
+        if (raw ^ self.raw) >> SLEW_SHIFT:
+            self._slews, self._slews_before = (SLEW_MOST, -SLEW_MOST), self._slews
+        if abs(change) < span >> 3:  # else it is a step
+            low, high = self._slews
+            mean = (change << RATE_SHIFT) // span
+            exceeds = change << RATE_SHIFT > high * span
+            self._slews = min(low, mean), mean + 1 if exceeds else high
+        least, most = min(self._slews[0], self._slews_before[0]), max(self._slews[1], self._slews_before[1])
+        self._bend = max(slew - least, most - slew, abs(slew - self._slew))
 
     def at(self, raw: int) -> tuple[int, int]:
         """(ns, by how many of them they may be wrong at most), after the first reading."""
         passed, most = self.raw - raw, 1 << SLEW_SHIFT
         beyond = max(-passed, passed - self._span)
-        unsure = min(passed, -beyond) >> 10
+        unsure = min(passed, -beyond) >> (10 if self._span >> CALM_SHIFT else 20)
         if beyond > 0:
-            unsure = (beyond >> 10) + (self._bend * min(beyond, most) >> RATE_SHIFT) + 1 + (max(abs(passed) - most, 0) >> 3)
+            unsure = (self._bend * min(beyond, most) >> RATE_SHIFT) + 1 + (max(abs(passed) - most, 0) >> 3)
+            unsure += beyond >> 10 if passed < 0 else (beyond >> 20) + (max(self._since - raw, 0) >> 10)
         return raw + self._offset - (self._slew * max(min(passed, most), -most) >> RATE_SHIFT), self._error + self.fault + unsure + 2
 
     def gained(self, ns: int) -> int:
