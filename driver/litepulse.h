@@ -234,6 +234,7 @@ struct litepulse_platform_data {
 /* Shortest bit of a LIN slave in cycles of the core, which looks up its table within a bit. */
 #define LITEPULSE_LIN_BIT_CYCLES_MIN 64
 
+/* A change that waits for its pulse has its answer expected until the next command. */
 enum litepulse_answer_state {
 	LITEPULSE_ANSWER_NONE,
 	LITEPULSE_ANSWER_EXPECTED,
@@ -284,6 +285,8 @@ struct litepulse_take_ops {
  *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
  *	change while a train runs, or an error of the transport: then the board has, or gets back,
  *	what it had
+ * @set_port: ticks that marks last, and whether the tty's bytes are marks; NULL: it stays. 0, -EBUSY
+ *	if profile 0 is in use, or an error of the transport: then as above
  * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
  *	and the tty gets no other lead while the train runs
  * @fits_lin: 0 if profile 0 is one that a LIN slave can have, else -ERANGE; or -EINTR
@@ -292,6 +295,7 @@ struct litepulse_port_ops {
 	void (*room)(struct litepulse *lp, u32 pending);
 	void (*sysrq)(struct litepulse *lp);
 	int (*set_driver_enable)(struct litepulse *lp, const u32 *word, const u32 *echo);
+	int (*set_port)(struct litepulse *lp, const u32 *width, const bool *tty);
 	void (*train_starts)(struct litepulse *lp);
 	int (*fits_lin)(struct litepulse *lp);
 };
@@ -455,6 +459,7 @@ struct litepulse_line {
  * @pledge_unknown: what SESSION says is not known: writing it failed
  * @unstopped: output of an earlier claim is to be stopped: it could not, or a reset
  * @train: the latest one; period 0: none was started by us
+ * @train_before: what it was before the change that was taken last, which may still be refused
  * @last_launch: tick of the latest launch queued: the next must not be earlier
  * @lin_answers: a bit for each identifier whose entry may answer
  */
@@ -471,6 +476,7 @@ struct litepulse_claim_state {
 	bool pledge_unknown;
 	bool unstopped;
 	struct litepulse_train train;
+	struct litepulse_train train_before;
 	u64 last_launch;
 	u64 lin_answers;
 };
@@ -518,6 +524,7 @@ struct litepulse_restart {
  * @clock_den: of the core's clock
  * @version: of the core, major << 16 | minor
  * @simulated: no board
+ * @has_port: the core has a marker port
  * @samples: ticks per cycle
  * @inputs: capture inputs
  * @event_depth: events the board holds; @receive_depth, @transmit_depth, @launch_depth likewise
@@ -546,6 +553,7 @@ struct litepulse {
 	u32 clock_den;
 	u32 version;
 	bool simulated;
+	bool has_port;
 	unsigned int samples;
 	unsigned int inputs;
 	unsigned int event_depth;

@@ -663,6 +663,7 @@ int litepulse_board_identify(struct litepulse *lp)
 	if (lp->lin_entries)
 		lp->claim.lin_answers = GENMASK_ULL(lp->lin_entries - 1, 0);
 	lp->simulated = geometry & LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
+	lp->has_port = geometry & LITEPULSE_CSR_ID_GEOMETRY_PORT_MASK;
 	if (!lp->samples || (lp->inputs + 1) * lp->samples > 16 || lp->event_depth < 2 ||
 	    lp->receive_depth < 2 || lp->transmit_depth < 2)
 		return dev_err_probe(lp->dev, -ENODEV, "impossible geometry 0x%08x\n", geometry);

@@ -45,6 +45,7 @@ union litepulse_chardev_argument {
 	struct litepulse_responder responder;
 	struct litepulse_driver_enable driver_enable;
 	struct litepulse_rest rest;
+	struct litepulse_port port;
 	struct litepulse_lin_entry lin_entry;
 	struct litepulse_ring ring;
 };
@@ -61,7 +62,8 @@ static int litepulse_chardev_info(struct litepulse_reader *reader,
 		.core = lp->version,
 		.tick_num = lp->rate.num,
 		.tick_den = lp->rate.den,
-		.flags = lp->simulated ? LITEPULSE_INFO_SIMULATED : 0,
+		.flags = (lp->simulated ? LITEPULSE_INFO_SIMULATED : 0) |
+			 (lp->has_port ? LITEPULSE_INFO_PORT : 0),
 		.samples = lp->samples,
 		.inputs = lp->inputs,
 		.event_depth = lp->event_depth,
@@ -248,6 +250,12 @@ static int litepulse_chardev_rest(struct litepulse_reader *reader,
 	return litepulse_output_set_rest(reader->lp, reader->claimant, &argument->rest);
 }
 
+static int litepulse_chardev_port(struct litepulse_reader *reader,
+				  union litepulse_chardev_argument *argument)
+{
+	return litepulse_output_set_port(reader->lp, reader->claimant, &argument->port);
+}
+
 static int litepulse_chardev_lin_entry(struct litepulse_reader *reader,
 				       union litepulse_chardev_argument *argument)
 {
@@ -295,12 +303,14 @@ static const struct litepulse_chardev_ioctl litepulse_ioctls[] = {
 	{ LITEPULSE_IOC_PROFILE, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_profile },
 	{ LITEPULSE_IOC_FLUSH, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_flush },
 	{ LITEPULSE_IOC_TRAIN_START, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_train_start },
-	{ LITEPULSE_IOC_TRAIN_ADJUST, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_train_adjust },
+	{ LITEPULSE_IOC_TRAIN_ADJUST, offsetof(struct litepulse_train_adjust, width),
+	  LITEPULSE_CLAIM_FILE, litepulse_chardev_train_adjust },
 	{ LITEPULSE_IOC_TRAIN_STOP, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_train_stop },
 	{ LITEPULSE_IOC_RESPONDER, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_responder },
 	{ LITEPULSE_IOC_DRIVER_ENABLE, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_driver_enable },
 	{ LITEPULSE_IOC_LIN_ENTRY, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_lin_entry },
 	{ LITEPULSE_IOC_REST, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_rest },
+	{ LITEPULSE_IOC_PORT, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_port },
 };
 
 /* The ioctl of a file, whatever version of its argument the program has; NULL: there is none. */

@@ -121,7 +121,10 @@ static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8
 		return -EINVAL;
 	/* At the line's level at rest it has no edge. What was kept may have any level. */
 	if ((!profile || lp->claim.profiles_set & BIT(profile)) &&
-	    !(lp->claim.profiles_inverted & BIT(profile)) == low)
+	    !(lp->claim.profiles_inverted & BIT(profile)) == low &&
+	    /* A mark is not on the line. */
+	    !(kind == LITEPULSE_LAUNCH_FRAME && profile &&
+	      lp->claim.profiles[profile].format & LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK))
 		return -EINVAL;
 	switch (kind) {
 	case LITEPULSE_LAUNCH_FRAME:
@@ -392,7 +395,8 @@ int litepulse_output_check_profile(struct litepulse *lp, unsigned int index)
  * @claimant: holder of the claim
  * @profile: baud and period are filled in
  *
- * Return: 0, -EINVAL if there is no such profile or the core cannot do it, -EBUSY if it would
+ * Return: 0, -EINVAL if there is no such profile or the core cannot do it, -EOPNOTSUPP if it needs
+ * a marker port that the core does not have, -EBUSY if it would
  * change and something uses it that an earlier claim has kept, -ESTALE, or an error of the
  * transport.
  */
@@ -409,9 +413,12 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 	lockdep_assert_held(&lp->claim.mutex);
 	if (!profile->index || profile->index >= LITEPULSE_PROFILES || profile->data_bits < 5 ||
 	    profile->data_bits > 8 || profile->parity > LITEPULSE_PARITY_SPACE ||
-	    profile->stop > LITEPULSE_STOP_2 || profile->flags & ~LITEPULSE_PROFILE_INVERT ||
+	    profile->stop > LITEPULSE_STOP_2 ||
+	    profile->flags & ~(LITEPULSE_PROFILE_INVERT | LITEPULSE_PROFILE_TO_PORT) ||
 	    profile->reserved || (profile->baud && profile->period))
 		return -EINVAL;
+	if (profile->flags & LITEPULSE_PROFILE_TO_PORT && !lp->has_port)
+		return -EOPNOTSUPP;
 	error = litepulse_board_usable(lp, claimant);
 	if (error)
 		return error;
@@ -419,7 +426,9 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_PARITY_MASK, profile->parity) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, profile->stop) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK,
-			   profile->flags & LITEPULSE_PROFILE_INVERT ? 1 : 0);
+			   profile->flags & LITEPULSE_PROFILE_INVERT ? 1 : 0) |
+		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK,
+			   profile->flags & LITEPULSE_PROFILE_TO_PORT ? 1 : 0);
 	known = &lp->claim.profiles[profile->index];
 	same = lp->claim.profiles_set & BIT(profile->index) && known->format == format &&
 		known->period == period;
@@ -658,6 +667,34 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
 						set_echo ? &echo_ticks : NULL);
 }
 
+/**
+ * litepulse_output_set_port - width of marks, and whether the tty's bytes are marks
+ * @lp: device
+ * @claimant: holder of the claim
+ * @port: what changes
+ *
+ * Return: 0, -EINVAL, -EOPNOTSUPP if the core has no marker port, -EBUSY if something uses profile 0
+ * that an earlier claim has kept, -ESTALE, or an error of the transport.
+ */
+int litepulse_output_set_port(struct litepulse *lp, struct litepulse_claimant *claimant,
+			      const struct litepulse_port *port)
+{
+	const bool set_width = port->flags & LITEPULSE_PORT_WIDTH;
+	const bool set_tty = port->flags & LITEPULSE_PORT_TTY;
+	bool tty = port->tty;
+
+	lockdep_assert_held(&lp->claim.mutex);
+	if (!port->flags || port->flags & ~(LITEPULSE_PORT_WIDTH | LITEPULSE_PORT_TTY) ||
+	    port->tty > 1 || (port->tty && !set_tty) || (port->width && !set_width) ||
+	    port->reserved)
+		return -EINVAL;
+	if (!lp->has_port)
+		return -EOPNOTSUPP;
+	return litepulse_board_usable(lp, claimant) ?:
+		lp->port_ops->set_port(lp, set_width ? &port->width : NULL,
+				       set_tty ? &tty : NULL);
+}
+
 /* --- train --- */
 
 static int litepulse_output_reason_to_errno(const struct litepulse_record *answer)
@@ -747,7 +784,9 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 	spin_lock_irq(&lp->feed.lock);
 	if (!error && lp->answer.state == LITEPULSE_ANSWER_COME)
 		error = litepulse_output_reason_to_errno(&lp->answer.record);
-	lp->answer.state = LITEPULSE_ANSWER_NONE;
+	/* The answer to a change that waits is looked at later. */
+	if (error || !change || lp->answer.state == LITEPULSE_ANSWER_COME)
+		lp->answer.state = LITEPULSE_ANSWER_NONE;
 	spin_unlock_irq(&lp->feed.lock);
 	litepulse_sink_end_unmoderate(lp);
 	return error;
@@ -769,17 +808,56 @@ static bool litepulse_output_fraction_ok(u32 num, u32 den)
 	return !den || num < den;
 }
 
-/**
- * litepulse_output_train_start - starts a train and waits until the core has taken it
- * @lp: device
- * @claimant: holder of the claim
- * @train: what
- *
- * Return: 0, -EINVAL, -ENOENT if its profile was never set, -EBUSY while one runs, -ETIME if it
- * should have begun before that can be, -ESTALE, or an error of the transport.
+/* The least period of a train that can be changed, in ticks: hdl/limits.toml. */
+#define CHANGE_MIN_PERIOD 320
+
+/*
+ * Whether a train can be changed: 0, -EOPNOTSUPP if it is too fast, or an error of the transport.
+ * Its lead is in force, and stays while it runs.
  */
-int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
-				 const struct litepulse_train *train)
+static int litepulse_output_check_changeable(struct litepulse *lp, u32 period)
+{
+	u32 word;
+	int error = lp->ops->read_config(lp->context, LITEPULSE_CFG_DRIVER_ENABLE, &word, 1);
+
+	if (error)
+		return error;
+	return period < CHANGE_MIN_PERIOD * lp->samples +
+			FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, word) ? -EOPNOTSUPP : 0;
+}
+
+/*
+ * A change that was taken may have been refused at its pulse: then the train is as before. No
+ * change waits now, so the answer is there, or comes at once. 0 or -EINTR.
+ */
+static int litepulse_output_note_refusal(struct litepulse *lp)
+{
+	bool refused;
+	int error;
+
+	lockdep_assert_held(&lp->claim.mutex);
+	if (READ_ONCE(lp->answer.state) == LITEPULSE_ANSWER_NONE)
+		return 0;
+	error = litepulse_sink_unmoderate(lp);
+	if (error)
+		return error;
+	error = litepulse_output_wait_for_answer(lp);
+	litepulse_sink_end_unmoderate(lp);
+	if (error == -EINTR)
+		return error;
+	spin_lock_irq(&lp->feed.lock);
+	refused = litepulse_output_answered(lp) &&
+		  litepulse_output_reason_to_errno(&lp->answer.record);
+	/* If none has come the record was lost. */
+	lp->answer.state = LITEPULSE_ANSWER_NONE;
+	spin_unlock_irq(&lp->feed.lock);
+	if (refused && lp->claim.train.period)
+		lp->claim.train = lp->claim.train_before;
+	return 0;
+}
+
+static int litepulse_output_train_begin(struct litepulse *lp, struct litepulse_claimant *claimant,
+					const struct litepulse_train *train, bool changes)
 {
 	bool asap = train->flags & LITEPULSE_TRAIN_ASAP;
 	const struct litepulse_word words[] = {
@@ -812,6 +890,11 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
 		return -EBUSY;
 	lp->port_ops->train_starts(lp);
+	if (changes) {
+		error = litepulse_output_check_changeable(lp, train->period);
+		if (error)
+			return error == -EOPNOTSUPP ? -EINVAL : error;
+	}
 	/* Until it is known what the board has taken. */
 	lp->claim.train.period = 0;
 	lp->claim.uses.train = BIT(train->profile);
@@ -823,18 +906,52 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 }
 
 /**
- * litepulse_output_train_adjust - changes period and phase of the train that runs
+ * litepulse_output_train_start - starts a train and waits until the core has taken it
+ * @lp: device
+ * @claimant: holder of the claim
+ * @train: what
+ *
+ * Return: 0, -EINVAL, -ENOENT if its profile was never set, -EBUSY while one runs, -ETIME if it
+ * should have begun before that can be, -ESTALE, or an error of the transport.
+ */
+int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
+				 const struct litepulse_train *train)
+{
+	return litepulse_output_train_begin(lp, claimant, train, false);
+}
+
+/**
+ * litepulse_output_train_start_changeable - the same for a train that is to be changed
+ * @lp: device
+ * @claimant: holder of the claim
+ * @train: what
+ *
+ * Return: as litepulse_output_train_start(); -EINVAL also if it is too fast for that.
+ */
+int litepulse_output_train_start_changeable(struct litepulse *lp,
+					    struct litepulse_claimant *claimant,
+					    const struct litepulse_train *train)
+{
+	return litepulse_output_train_begin(lp, claimant, train, true);
+}
+
+/**
+ * litepulse_output_train_adjust - changes period, phase and width of the train that runs
  * @lp: device
  * @claimant: holder of the claim
  * @adjust: how
  *
  * Return: 0 when it is taken; -EINVAL, -EBUSY while another change waits, -ETIME if it is too
- * late, -ESTALE, or an error of the transport.
+ * late, -EOPNOTSUPP if the train is too fast to be changed, -ENODATA if a width is given and it is
+ * not known what train runs, -ESTALE, or an error of the transport.
  */
 int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
 				  const struct litepulse_train_adjust *adjust)
 {
-	const struct litepulse_word words[] = {
+	const bool new_width = adjust->flags & LITEPULSE_ADJUST_WIDTH;
+	/* Not the first word unless it is known: the train's own. */
+	struct litepulse_word words[] = {
+		{ LITEPULSE_CFG_TRAIN_WIDTH, adjust->width },
 		{ LITEPULSE_CFG_TRAIN_PERIOD, adjust->period },
 		{ LITEPULSE_CFG_TRAIN_NUM, adjust->num },
 		{ LITEPULSE_CFG_TRAIN_DEN, adjust->den },
@@ -842,11 +959,15 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 		{ LITEPULSE_CFG_TRAIN_STEP, (u32)adjust->step },
 		{ LITEPULSE_CFG_TRAIN_COMMAND, LITEPULSE_TRAIN_CMD_ADJUST },
 	};
+	const struct litepulse_train *train = &lp->claim.train;
+	unsigned int skip;
 	u32 status;
 	int error;
 
 	lockdep_assert_held(&lp->claim.mutex);
-	if (adjust->flags || !litepulse_output_fraction_ok(adjust->num, adjust->den))
+	if (adjust->flags & ~LITEPULSE_ADJUST_WIDTH || adjust->reserved ||
+	    (!new_width && adjust->width) ||
+	    !litepulse_output_fraction_ok(adjust->num, adjust->den))
 		return -EINVAL;
 	error = litepulse_board_usable(lp, claimant) ?:
 		litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
@@ -856,13 +977,32 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 		return -EINVAL;
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK)
 		return -EBUSY;
-	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, true);
+	error = litepulse_output_note_refusal(lp);
+	if (!error && train->period)
+		error = litepulse_output_check_changeable(lp, train->period);
+	if (error)
+		return error;
+	if (train->period) {
+		if (new_width && !adjust->width == (train->kind == LITEPULSE_LAUNCH_PULSE))
+			return -EINVAL;
+		/* The word may still have the width of a change that was refused. */
+		if (!new_width)
+			words[0].value = train->width;
+	} else if (new_width) {
+		return -ENODATA;
+	}
+	skip = train->period ? 0 : 1;
+	error = litepulse_output_train_command(lp, words + skip, ARRAY_SIZE(words) - skip, false,
+					       true);
 	if (litepulse_output_is_unknown(error)) {
 		lp->claim.train.period = 0;
-	} else if (!error && lp->claim.train.period) {
+	} else if (!error && train->period) {
+		lp->claim.train_before = *train;
 		lp->claim.train.period = adjust->period;
 		lp->claim.train.num = adjust->num;
 		lp->claim.train.den = adjust->den;
+		if (new_width)
+			lp->claim.train.width = adjust->width;
 	}
 	return error;
 }
@@ -885,8 +1025,10 @@ int litepulse_output_train_get(struct litepulse *lp, struct litepulse_train *tra
 		return error;
 	if (!(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK) || !lp->claim.train.period)
 		return -ENODATA;
+	if (!(status & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK))
+		error = litepulse_output_note_refusal(lp);
 	*train = lp->claim.train;
-	return 0;
+	return error;
 }
 
 /**

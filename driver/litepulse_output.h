@@ -26,6 +26,9 @@ int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *clai
 bool litepulse_output_is_unknown(int error);
 int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 const struct litepulse_train *train);
+int litepulse_output_train_start_changeable(struct litepulse *lp,
+					    struct litepulse_claimant *claimant,
+					    const struct litepulse_train *train);
 int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
 				  const struct litepulse_train_adjust *adjust);
 int litepulse_output_train_get(struct litepulse *lp, struct litepulse_train *train);
@@ -34,6 +37,8 @@ int litepulse_output_train_stop(struct litepulse *lp, struct litepulse_claimant 
 int litepulse_output_break(struct litepulse *lp, u32 width, u64 *end);
 int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
 				   const struct litepulse_responder *responder);
+int litepulse_output_set_port(struct litepulse *lp, struct litepulse_claimant *claimant,
+			      const struct litepulse_port *port);
 int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_claimant *claimant,
 				       const struct litepulse_driver_enable *driver_enable);
 int litepulse_output_stop(struct litepulse *lp);

@@ -244,7 +244,7 @@ static int litepulse_ptp_start_train(struct litepulse_ptp *ptp, bool after)
 		request.period = train->period;
 		request.num = train->period_num;
 		request.den = train->den;
-		error = litepulse_output_train_start(ptp->lp, &ptp->claimant, &request);
+		error = litepulse_output_train_start_changeable(ptp->lp, &ptp->claimant, &request);
 		litepulse_ptp_adapt_ahead(ptp, error);
 		if (error != -ETIME) {
 			ptp->running = !error;

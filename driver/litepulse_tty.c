@@ -339,6 +339,7 @@ const struct litepulse_port_ops litepulse_tty_port_ops = {
 	.room = litepulse_tty_send_room,
 	.sysrq = litepulse_tty_receive_sysrq,
 	.set_driver_enable = litepulse_tty_settings_set_driver_enable,
+	.set_port = litepulse_tty_settings_set_port,
 	.train_starts = litepulse_tty_settings_train_starts,
 	.fits_lin = litepulse_tty_settings_fits_lin,
 };
@@ -473,13 +474,14 @@ int litepulse_tty_apply(struct litepulse *lp)
 	if (lp->restart.pending) {
 		WRITE_ONCE(t->lead_known, true);
 		t->echo_known = true;
+		t->mark_width_known = true;
 	}
 	mutex_lock(&lp->setup.mutex);
 	if (lp->restart.pending)
 		t->profile_known = false;
 	/* Only then: a byte that is being received would be lost. */
 	if (!t->profile_known && t->period) {
-		error = litepulse_board_set_profile(lp, 0, t->format, t->period);
+		error = litepulse_tty_settings_write_profile(t, t->format, t->period);
 		t->profile_known = !error;
 	}
 	mutex_unlock(&lp->setup.mutex);

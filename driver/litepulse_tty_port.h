@@ -67,11 +67,14 @@ struct litepulse_tty {
 	/* litepulse.claim.mutex */
 	u32 echo;			/* its tail in ticks */
 	bool echo_known;		/* false while the board may still use an earlier one */
+	u32 mark_width;			/* of the marker port, ticks */
+	bool mark_width_known;		/* as echo_known */
 
 	/* litepulse.setup.mutex protects what follows. */
 	u32 format;			/* of profile 0 */
 	u64 period;
 	bool profile_known;		/* the board has these */
+	bool to_port;			/* what is sent by it goes to the marker port */
 	struct litepulse_moderation trigger;
 	bool idle_auto;
 	bool lent;			/* profile 0: it cannot be opened */
@@ -122,6 +125,8 @@ int litepulse_tty_settings_check_rs485(struct device *dev, const struct litepuls
 				       const struct serial_rs485 *rs485);
 int litepulse_tty_settings_rs485_config(struct uart_port *port, struct ktermios *termios,
 					struct serial_rs485 *rs485);
+int litepulse_tty_settings_write_profile(struct litepulse_tty *t, u32 format, u64 period);
+int litepulse_tty_settings_set_port(struct litepulse *lp, const u32 *width, const bool *tty);
 int litepulse_tty_settings_set_driver_enable(struct litepulse *lp, const u32 *word,
 					     const u32 *echo);
 void litepulse_tty_settings_train_starts(struct litepulse *lp);

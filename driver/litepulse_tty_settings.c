@@ -114,9 +114,17 @@ static void litepulse_tty_settings_use_profile(struct litepulse_tty *t, u32 form
 	litepulse_sink_moderate(t->lp);
 }
 
+/* Profile 0 to the board; only there does @format say where the bytes go. setup.mutex is held. */
+int litepulse_tty_settings_write_profile(struct litepulse_tty *t, u32 format, u64 period)
+{
+	if (t->to_port)
+		format |= LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK;
+	return litepulse_board_set_profile(t->lp, 0, format, period);
+}
+
 static int litepulse_tty_settings_put_profile(struct litepulse_tty *t, u32 format, u64 period)
 {
-	int error = litepulse_board_set_profile(t->lp, 0, format, period);
+	int error = litepulse_tty_settings_write_profile(t, format, period);
 
 	/* It may have arrived all the same: the board gets the old one again. */
 	if (error && error != -EINVAL) {
@@ -274,7 +282,10 @@ static bool litepulse_tty_settings_adopt_profile(struct litepulse_tty *t, u64 pe
 	if (!lp->claim.kept || found->period < period_min)
 		return false;
 	uart_update_timeout(&t->port, CS8, litepulse_baud(&lp->rate, found->period));
-	litepulse_tty_settings_use_profile(t, found->format, found->period);
+	t->to_port = found->format & LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK;
+	litepulse_tty_settings_use_profile(t, found->format &
+					   ~LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK,
+					   found->period);
 	return true;
 }
 
@@ -416,6 +427,49 @@ int litepulse_tty_settings_set_driver_enable(struct litepulse *lp, const u32 *wo
 	return 0;
 }
 
+/* Whether bytes go to the marker port. Like another format it restarts the receiver. */
+static int litepulse_tty_settings_set_to_port(struct litepulse_tty *t, bool to_port)
+{
+	int error = 0;
+
+	mutex_lock(&t->lp->setup.mutex);
+	if (to_port != t->to_port) {
+		error = t->lent ? -EBUSY : litepulse_output_check_profile(t->lp, 0);
+		if (!error) {
+			t->to_port = to_port;
+			error = litepulse_tty_settings_put_profile(t, t->format, t->period);
+		}
+		if (error && error != -EBUSY)
+			t->to_port = !to_port;
+	}
+	mutex_unlock(&t->lp->setup.mutex);
+	return error;
+}
+
+int litepulse_tty_settings_set_port(struct litepulse *lp, const u32 *width, const bool *tty)
+{
+	const struct litepulse_word word = { LITEPULSE_CFG_PORT, width ? *width : 0 };
+	struct litepulse_tty *t = lp->tty;
+	int error = 0;
+
+	lockdep_assert_held(&lp->claim.mutex);
+	/* Earlier bytes of the tty are written first. */
+	flush_work(&t->work);
+	if (tty)
+		error = litepulse_tty_settings_set_to_port(t, *tty);
+	if (error || !width)
+		return error;
+	error = litepulse_board_configure(lp, &word, 1);
+	/* It may have arrived all the same: the board gets back what it had. */
+	if (error) {
+		litepulse_board_doubt(lp);
+		return error;
+	}
+	t->mark_width = *width;
+	t->mark_width_known = true;
+	return 0;
+}
+
 void litepulse_tty_settings_train_starts(struct litepulse *lp)
 {
 	struct litepulse_tty *t = lp->tty;
@@ -428,12 +482,13 @@ void litepulse_tty_settings_train_starts(struct litepulse *lp)
 	flush_work(&t->work);
 }
 
-/* The known values of DRIVER_ENABLE and ECHO in the board, in order. 0 or an error. */
+/* The known values of DRIVER_ENABLE, ECHO and PORT in the board, in order. 0 or an error. */
 int litepulse_tty_settings_apply_de(struct litepulse_tty *t)
 {
 	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE,
 					       READ_ONCE(t->driver_enable) };
 	const struct litepulse_word echo = { LITEPULSE_CFG_ECHO, t->echo };
+	const struct litepulse_word port = { LITEPULSE_CFG_PORT, t->mark_width };
 	int error = 0;
 
 	if (READ_ONCE(t->lead_known))
@@ -445,5 +500,7 @@ int litepulse_tty_settings_apply_de(struct litepulse_tty *t)
 	}
 	if (!error && t->echo_known)
 		error = litepulse_board_configure(t->lp, &echo, 1);
+	if (!error && t->lp->has_port && t->mark_width_known)
+		error = litepulse_board_configure(t->lp, &port, 1);
 	return error;
 }

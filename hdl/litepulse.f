@@ -23,6 +23,7 @@ litepulse_lin.sv
 litepulse_lin_break.sv
 litepulse_line_rx.sv
 litepulse_line_tx.sv
+litepulse_port.sv
 litepulse_program.sv
 litepulse_pulse.sv
 litepulse_ram.sv

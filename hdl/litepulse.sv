@@ -9,8 +9,10 @@
 //   IRQ_UNIT, IRQ_UNIT_STEP  log2 of the smallest unit of the interrupts' times, and of how many times longer the next one is
 //   LATENCY_OUT  cycles from the decision to the pin, of which one is the core's output register
 //   LIN_ENTRIES  identifiers that the LIN slave can answer, 8, 16, 32 or 64; 0: there is none
+//   PORT         there is a marker port: 1 or 0, then port_o stays 0
 //   LARGE_RAM    Yosys' ram_style of the memories that a large single-port RAM can hold: received records, entries of the LIN slave.
-//                "huge" on a UP5K, whose block RAMs would not do (two SPRAMs, and one with LIN)
+//                "huge" on a UP5K, whose block RAMs would not do (two SPRAMs, and one with LIN); it has two to spare then, which keep the
+//                responder's times
 //   START_CYCLE  the time after reset, in cycles: 0, but tests start it shortly before the tick count carries into its upper bits
 `include "litepulse_types.svh"
 module litepulse #(
@@ -23,6 +25,7 @@ module litepulse #(
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
     parameter int LIN_ENTRIES = 0,
+    parameter bit PORT = 1'b0,
     parameter LARGE_RAM = "auto",
     parameter logic [63:0] START_CYCLE = 64'd0,
     parameter int WATCHDOG_UNIT = 18,
@@ -35,6 +38,7 @@ module litepulse #(
     output logic [S-1:0]        tx_o,
     output logic                tx_oe,
     output logic [S-1:0]        de_o,
+    output logic [7:0]          port_o,          // marker port, at the pins already: no PHY delays it
     input  logic [S-1:0]        rx_i,
     input  logic [INPUTS*S-1:0] aux_i,
 
@@ -151,9 +155,9 @@ module litepulse #(
 
   litepulse_pulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
-      .LIN_ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM), .START_CYCLE(START_CYCLE)
+      .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT), .LARGE_RAM(LARGE_RAM), .START_CYCLE(START_CYCLE)
   ) pulse (
-      .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
+      .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .port_o, .rx_i, .aux_i,
       .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state
   );
 

@@ -12,11 +12,13 @@
 //   FLUSH   drops what is in the FIFO                                           IDLE
 //
 // From LEAD and SEND it goes back to IDLE when there is no more room, or on a flush or XOFF.
-//   KE  cycles from `now` to the pin
+//   KE    cycles from `now` to the pin
+//   PORT  there is a litepulse_port
 `include "litepulse_types.svh"
 module litepulse_best_effort #(
     parameter int S = 1,
-    parameter int KE = 2
+    parameter int KE = 2,
+    parameter bit PORT = 1'b1
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -28,6 +30,7 @@ module litepulse_best_effort #(
     input  logic         prof0_changed,  // strobe
     input  logic [35:0]  period,         // profile 0
     input  frame_format_t format,
+    input  logic         to_port,        // its bytes are marks: nothing of them is on the line
     input  logic [15:0]  nde_lead,       // complement of the de lead, ticks
     // transmit FIFO
     input  logic         txb_valid,
@@ -88,6 +91,8 @@ module litepulse_best_effort #(
   // cycles to show a new threshold
   logic [P-1:0] pause;
   logic         waited, pauses;
+  logic         is_mark;       // what began last
+  logic [3:0]   recent;        // cycles behind a mark in which nothing begins, as litepulse_events takes a record every 16
 
   assign asks     = state == SEND;
   assign due      = asks && may;
@@ -102,7 +107,8 @@ module litepulse_best_effort #(
   assign lead_two   = lead_rest[15:SL+2] == '0 && (!lead_rest[SL+1] || (lead_rest & 16'(2 * S - 1)) == 16'd0);
   assign lead_three = lead_rest[15:SL+2] == '0 && (lead_rest[SL+1:SL] != 2'd3 || (lead_rest & 16'(S - 1)) == 16'd0);
   assign leading  = state == LEAD;
-  assign starts   = state == IDLE && !flushing && txb_valid && may && ready;
+  assign starts   = state == IDLE && !flushing && txb_valid && may && ready
+      && recent == 4'd0;
 
   assign down     = adding && !prof0_changed;
   always @* begin
@@ -131,6 +137,8 @@ module litepulse_best_effort #(
     if (ev_ack) ev_req <= 1'b0;
     pause <= {pause[P-2:0], pauses};
     ready <= pause[3:0] == 4'd0 && !pauses;
+    if (started) is_mark <= PORT && to_port;
+    recent <= !PORT ? 4'd0 : (waited && is_mark) ? '1 : recent - 4'(recent != 4'd0);
     lead_asked <= ~nde_lead & {16{state == IDLE}};
     nslack <= ~(sum[40:9] + {16'd0, lead_asked});
 
@@ -142,8 +150,8 @@ module litepulse_best_effort #(
     if (prof0_changed || adding) halves <= down ? halves + {5{down}} : {bits, stop[0]};
     adding <= prof0_changed || (adding && halves != 5'd1);  // halves is not 0, known early
 
-    if (started) on_line <= 1'b1;
-    else if (state != WAIT && (!line_active || start_timed)) on_line <= 1'b0;
+    if (started && !to_port) on_line <= 1'b1;
+    else if ((state != WAIT || is_mark) && (!line_active || start_timed)) on_line <= 1'b0;
 
     lead_first <= state == IDLE;
     lead_rest  <= leading ? lead_rest + ({16{leading}} << SL) : ~nde_lead;  // one cell a bit
@@ -184,6 +192,8 @@ module litepulse_best_effort #(
       flushed <= 1'b0;
       on_line <= 1'b0;
       ev_req <= 1'b0;
+      recent <= 4'd0;
+      is_mark <= 1'b0;
       known <= 1'b0;
       could <= 1'b0;
       halves <= 5'd0;

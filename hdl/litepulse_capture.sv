@@ -112,7 +112,7 @@ module litepulse_capture #(
         assign prior[c] = level_was;
         assign differs  = x[0] != level_was && !ripe;
         assign counts   = differs && !anew[c];   // not in front of the carry chain
-        assign {more, less} = {1'b0, left} + {1'b0, {6{differs}}};
+        assign {more, less} = {1'b0, left} + 7'd63;   // looked at only where it differs, which comes late
         always_ff @(posedge clk) begin
           level_was <= level[c];
           left <= counts ? less : settings.filt_len - 6'd2;

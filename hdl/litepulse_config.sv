@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Takes configuration words in the pulse domain: keeps the simple settings and profile 0, has the profiles and the pulse widths
+// Takes configuration words in the pulse domain: keeps the simple settings and profile 0, has the profiles and the responder's pulse width
 // written to litepulse_launch_memory, hands the words of train and responder on, carries out commands. Every word is answered; one that is
 // refused changes nothing; an event reports it.
 // Latency: a setting is there the cycle after its answer (most act a cycle or two later); commands and train words are answered when
 // they are decided.
 //
 //   state     what happens in it                                                then
-//   IDLE      a word comes; other blocks answer theirs themselves               SET; WRITE for a pulse width, LAST if it is refused
+//   IDLE      a word comes; other blocks answer theirs themselves               SET; WRITE for the responder's width, LAST if it is refused
 //   SET       a setting is taken over, or refused                               IDLE; WRITE for a profile, COMMAND, LAST
 //   WRITE     waits until the launch memory is not read, and writes             IDLE, or LAST
 //   COMMAND   waits for the flushes                                             EVENT for a snapshot, then LAST
@@ -15,11 +15,13 @@
 //
 //   INPUTS  aux inputs
 //   LIN     there is a litepulse_lin
+//   PORT    there is a litepulse_port
 `include "litepulse_types.svh"
 module litepulse_config #(
     parameter int S = 1,
     parameter int INPUTS = 4,
-    parameter bit LIN = 1'b0
+    parameter bit LIN = 1'b0,
+    parameter bit PORT = 1'b0
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -37,6 +39,7 @@ module litepulse_config #(
     output logic         train_req,
     input  logic         train_done,
     input  logic         train_err,
+    input  logic         train_untold,   // while train_err: no record of the train's reports it
     input  logic         train_running,
     output logic         resp_req,
     input  logic         resp_done,
@@ -44,13 +47,14 @@ module litepulse_config #(
     output logic         lin_req,
     input  logic         lin_done,
     input  logic         lin_err,
-    // launch memory: profiles, pulse widths of train and responder
+    // launch memory: profiles, pulse width of the responder
     input  logic         mem_ready,
     output profile_write_t mem_write,
     input  logic         mem_long,       // the period to be written is at least 4 cycles
     // profiles; profile 0 also as wires
     output logic [3:0]   prof_valid,
     output logic [3:0]   prof_invert,
+    output logic [3:0]   prof_port,      // launches of kind frame go to the marker port
     output logic [35:0]  prof0_period,
     output frame_format_t prof0_format,
     output logic         prof0_changed,
@@ -68,6 +72,7 @@ module litepulse_config #(
     output capture_settings_t capture,
     output logic [9:0]   echo_tail,      // cycles
     output logic         echo_changed,   // strobe: the tail, the filter or its length was written
+    output logic         port_we,        // strobe: the word is the width of marks
     output logic [10:0]  event_mask,
     // commands
     output logic         flush_queue,
@@ -102,7 +107,6 @@ module litepulse_config #(
   logic [31:0]  ev_data;
   assign ev.data   = ev_data;
   assign ev.kind   = ev_kind;
-  assign ev.source = litepulse_map_pkg::SRC_CONTROL;
   assign ev.flags  = ev_flags;
   assign ev.lo     = ev_lo;
   assign ev.off    = 3'd0;
@@ -113,11 +117,12 @@ module litepulse_config #(
   state_t state;
 
   logic [11:0] format;         // held until the period word applies both
+  logic        format_port;    // likewise
   assign mem_write.format      = format[10:4];
   assign mem_write.period_high = format[3:0];
   logic [C-1:0] rise, fall, filt;
   logic        is_profile, is_train, is_resp, is_lin, is_width, is_command, fits, unknown, idle;
-  logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo;
+  logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo, at_port;
   logic        wait_queue, wait_tty, snapshot;
   localparam int TAIL_BITS = 10;  // of echo_tail
   localparam logic [TAIL_BITS-1:0] TAIL_AT_RESET = 16;  // cycles
@@ -144,7 +149,7 @@ module litepulse_config #(
     is_train   <= cfg_addr[5:4] == 2'd1;
     is_resp    <= cfg_addr[5:3] == 3'd4 && cfg_addr[2:0] != 3'd7;   // a word that is not the responder's must not disarm it
     is_lin     <= LIN && cfg_addr[5:2] == litepulse_map_pkg::CFG_LIN_DATA_LO[5:2] && cfg_addr[1:0] != 2'd3;
-    is_width   <= cfg_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || cfg_addr == litepulse_map_pkg::CFG_RESP_WIDTH;
+    is_width   <= cfg_addr == litepulse_map_pkg::CFG_RESP_WIDTH;
     is_command <= cfg_addr == litepulse_map_pkg::CFG_COMMAND;
     at_line    <= cfg_addr == litepulse_map_pkg::CFG_LINE;
     at_driver_enable <= cfg_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE;
@@ -152,7 +157,8 @@ module litepulse_config #(
     at_filter  <= cfg_addr == litepulse_map_pkg::CFG_FILTER;
     at_event_mask <= cfg_addr == litepulse_map_pkg::CFG_EVENT_MASK;
     at_echo    <= cfg_addr == litepulse_map_pkg::CFG_ECHO;
-    unknown    <= cfg_addr > litepulse_map_pkg::CFG_ECHO;   // of those that no other block takes
+    at_port    <= PORT && cfg_addr == litepulse_map_pkg::CFG_PORT;
+    unknown    <= cfg_addr > (PORT ? litepulse_map_pkg::CFG_PORT : litepulse_map_pkg::CFG_ECHO);   // of those that no other block takes
     for (int i = 0; i < 4; i++) which[i] <= cfg_addr[5:1] == 5'(i);
     // in the cycle of SET; a register, since much follows it
     loop_changes <= idle && at_line && cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB] != loopback && !rst;
@@ -167,19 +173,21 @@ module litepulse_config #(
       && ((at_line && !cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB]) || (is_command && cfg_stop)));
   assign refuses      = unknown || (at_driver_enable && !may_set_lead) || (at_echo && !tail_fits);
   assign tail_cycles  = ({1'b0, cfg_data[litepulse_map_pkg::ECHO_TAIL_LSB +: 16]} + 17'(S - 1)) >> $clog2(S);
+  assign port_we    = PORT && state == SET && at_port;
   assign train_req  = idle && is_train;
   assign resp_req   = idle && is_resp;
   assign lin_req    = idle && is_lin;
 
-  // A start bit has an edge only if the line rests at profile 0's idle level.
+  // A start bit has an edge only if the line rests at profile 0's idle level. A mark needs none.
   assign rest_level = rest_named ? rest_named_level : !prof_invert[0];
-  assign hold_tty   = xoff || rest_level == prof_invert[0] || (rest_wanted && rest_wanted_level == prof_invert[0]);
+  assign hold_tty   = xoff
+      || (!prof_port[0] && (rest_level == prof_invert[0] || (rest_wanted && rest_wanted_level == prof_invert[0])));
 
   assign deciding    = state == WRITE && waited[1] && !wrote && !rst;
   assign writes      = decided && mem_ready;
   assign set_profile = store_profile & {4{mem_ready}};
   assign mem_profile = is_profile;
-  assign mem_entry   = is_profile ? cfg_addr[2:1] : {is_train, 1'b0};
+  assign mem_entry   = is_profile ? cfg_addr[2:1] : 2'd0;
   assign mem_we      = store;
 
   assign rise_en = 16'(rise);
@@ -187,12 +195,13 @@ module litepulse_config #(
   assign filt_en = 16'(filt);
 
   // the word is held still until it is answered, so the event can tell of it
+  assign ev.source = is_train ? litepulse_map_pkg::SRC_TRAIN_CHANGE : litepulse_map_pkg::SRC_CONTROL;
   assign ev_req   = state == EVENT || state == LAST;
   assign ev_kind  = (state == EVENT) ? litepulse_map_pkg::KIND_SNAPSHOT
       : is_command ? litepulse_map_pkg::KIND_APPLIED : litepulse_map_pkg::KIND_REFUSED;
   assign ev_lo    = now[7:0];
   assign ev_flags = is_command ? 8'd0 : at_driver_enable ? litepulse_map_pkg::REASON_BUSY : litepulse_map_pkg::REASON_INVALID;
-  assign ev_data  = !is_command ? {26'd0, cfg_addr} : (state == EVENT) ? 32'd0
+  assign ev_data  = !is_command ? {26'd0, cfg_addr & {6{!is_train}}} : (state == EVENT) ? 32'd0
       : {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, 13'd0, cfg_data[2:0]};
 
   always_ff @(posedge clk) begin
@@ -219,9 +228,9 @@ module litepulse_config #(
         if (is_train || is_resp) begin
           cfg_done <= is_train ? train_done : resp_done;
           cfg_err  <= is_train ? train_err : resp_err;
-          if (is_train ? train_done && !train_err && is_width : resp_done && (resp_err || is_width)) begin
+          if (is_train ? train_done && train_untold : resp_done && (resp_err || is_width)) begin
             cfg_done <= 1'b0;
-            state    <= (is_resp && resp_err) ? LAST : WRITE;
+            state    <= (is_train || resp_err) ? LAST : WRITE;
           end
         end else if (is_lin) begin
           cfg_done <= lin_done && !lin_err;
@@ -239,6 +248,7 @@ module litepulse_config #(
           state    <= WRITE;
         end
         if (is_profile && !cfg_addr[0]) format <= cfg_data[11:0];
+        if (is_profile && !cfg_addr[0]) format_port <= PORT && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_TO_PORT_LSB];
         if (at_line) begin
           loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
           nloopback  <= !cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
@@ -299,6 +309,7 @@ module litepulse_config #(
 
     if (!asked) {rest_named, rest_named_level} <= {rest_wanted, rest_wanted_level};
     for (int i = 0; i < 4; i++) if (set_profile[i]) prof_invert[i] <= format[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
+    for (int i = 0; i < 4; i++) if (set_profile[i]) prof_port[i] <= PORT && format_port;
     if (set_profile[0]) begin
       load0 <= 1'b1;
       prof0_changed <= 1'b1;
@@ -311,6 +322,7 @@ module litepulse_config #(
       prof0_changed <= 1'b0;
       prof_valid <= 4'd0;
       prof_invert <= 4'd0;
+      prof_port <= 4'd0;
       loopback <= 1'b0;
       nloopback <= 1'b1;
       xoff <= 1'b0;

@@ -35,8 +35,14 @@ module litepulse_driver_enable #(
       // verilator lint_on UNUSEDSIGNAL
       logic         over;       // the lag has ended, whatever `rest` says
       logic         ends, runs;
+      // `ticks >= least` as a table: a comparison becomes a carry chain, which takes more cells and longer
+      function automatic logic reaches(input logic [15:0] ticks, input int least);
+        reaches = ticks[15:4] != 12'd0;
+        for (int t = 0; t < 16; t++) reaches = reaches || (t >= least && ticks[3:0] == 4'(t));
+      endfunction
       logic [15:0]  from;
-      logic [16:0]  less;
+      logic [15:0]  less;
+      logic [S-1:0] reached;    // by the lag, if nothing is busy in this cycle
       always @* begin
         behind = 3'd0;
         for (int b = 0; b < S; b++) if (busy_was[b]) behind = 3'(S - 1 - b);
@@ -44,19 +50,22 @@ module litepulse_driver_enable #(
         ends = over && busy_was == '0;
         runs = !ends;
         below = 3'd0 - behind;
-        // less S + behind; its sign is a bit of the sum, a reset by the carry would come late
-        less = {ends, from} + {{(16-SL){runs}}, runs && behind == 3'd0, below[SL-1:0] & {SL{runs}}};
+        // less S + behind; its sign is known without the carry: the lag does not reach from the last sample on
+        less = from + {{(15-SL){runs}}, runs && behind == 3'd0, below[SL-1:0] & {SL{runs}}};
         for (int s = 0; s < S; s++) begin
-          tail[s] = runs && (from[15:4] != 12'd0 || {1'b0, from[3:0]} > 5'(s) + 5'(behind));
+          reached[s] = 1'b0;
+          for (int b = 0; b < S; b++) reached[s] = reached[s] || (behind == 3'(b) && reaches(from, s + b + 1));
+          reached[s] = reached[s] && runs;
+          tail[s] = reached[s];
           // An older lag no longer counts behind what is busy in this cycle: `lag` may have been lowered since.
           for (int b = 0; b < s; b++) tail[s] = tail[s] && !busy[b];
           // `busy` comes late: side by side, as a lag that reaches from one sample reaches from all behind it
-          for (int b = 0; b < s; b++) tail[s] = tail[s] || (busy[b] && lag >= 16'(s - b));
+          for (int b = 0; b < s; b++) tail[s] = tail[s] || (busy[b] && reaches(lag, s - b));
         end
       end
       always_ff @(posedge clk) begin
-        {over, rest} <= less;
-        if (rst) over <= 1'b1;
+        rest <= less;
+        over <= rst || !reached[S-1];
         busy_was <= busy & {S{!rst}};
       end
     end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What litepulse_line_tx counts: the bit period and format of each profile, and the pulse width of each timed source, in one memory,
 // so that whatever is granted comes over one bus. Entries 0 to 3 are the profiles, 4 the responder, 5 the queue, 6 the train.
-// Latency: what is read shows one cycle later and stays until the next read; a width of the queue can be read three cycles after
-// `width_we`.
+// Latency: what is read shows one cycle later and stays until the next read; a width of queue or train can be read three cycles after
+// `width_we`, the bits of it that are known before the grant are there four cycles after.
 //   S  samples per cycle
 `include "litepulse_types.svh"
 module litepulse_launch_memory #(
@@ -18,8 +18,9 @@ module litepulse_launch_memory #(
     output logic [35:0] interval,     // bit period, ticks, Q28.8; of a pulse 4'd0 and the width, ticks
     output logic        few,          // less than 8 cycles; of a pulse: less than 4
     output frame_format_t format,
-    // the queue's width: at most every third cycle, and not while its launch may be granted
+    // a width of queue or train: at most every other cycle, and not while its launch may be granted
     input  logic        width_we,
+    input  logic        width_train,
     input  logic [31:0] width_data,
     // configuration, written while `cfg_ready`; requested when it has been stable for three cycles
     output logic        cfg_ready,
@@ -47,19 +48,20 @@ module litepulse_launch_memory #(
   (* no_rw_check *) logic [31:0] low[0:7];
   (* no_rw_check *) logic [11:0] high[0:7];
   logic        we, few_in, above, between;
-  logic        rests;         // no width of the queue is on its way, and no read was announced: one register, as `we` follows it
+  logic        rests;         // no such width is on its way, and no read was announced: one register, as `we` follows it
   logic [2:0]  wrote;         // of a width: the last cycle wrote it
   logic [SL+1:0] low_in;
   logic        zero_in, short_in;
-  logic [3:0]  queue;         // its width was taken over, is written now, may still be what `cfg_long` spoke of two cycles ago
+  logic [3:0]  timed;         // such a width was taken over, is written now, may still be what `cfg_long` spoke of two cycles ago
+  logic [1:0]  is_train;      // that one is the train's
   logic [2:0]  waddr;
   logic [31:0] wdata;
 
   assign cfg_ready = !may_read && rests;
-  assign we        = queue[1] || (cfg_write.we && cfg_ready);
-  assign waddr     = queue[1] ? 3'd5 : {!cfg_write.is_profile, cfg_write.entry};
+  assign we        = timed[1] || (cfg_write.we && cfg_ready);
+  assign waddr     = timed[1] ? (is_train[1] ? 3'd6 : 3'd5) : {!cfg_write.is_profile, cfg_write.entry};
   assign cfg_long  = above || cfg_write.period_high != 4'd0 || wdata[10+SL];
-  assign few_in    = !above && ((!queue[1] && cfg_write.is_profile) ? cfg_write.period_high == 4'd0 : !between);
+  assign few_in    = !above && ((!timed[1] && cfg_write.is_profile) ? cfg_write.period_high == 4'd0 : !between);
 
   // nothing but `few` is ever written to the upper half of a width, so its interval has no more than 32 bits
   initial begin
@@ -69,9 +71,10 @@ module litepulse_launch_memory #(
     end
   end
   always_ff @(posedge clk) begin
-    if (!queue[0]) wdata <= width_we ? width_data : cfg_data;
-    queue   <= {queue[2:0], width_we};
-    rests   <= {queue, width_we} == 5'd0 && !read_soon;
+    if (!timed[0]) wdata <= width_we ? width_data : cfg_data;
+    timed   <= {timed[2:0], width_we};
+    is_train <= {is_train[0], width_train};
+    rests   <= {timed, width_we} == 5'd0 && !read_soon;
     above   <= wdata[31:11+SL] != '0;
     between <= wdata[10+SL:2+SL] != '0;
   end

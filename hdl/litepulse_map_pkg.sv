@@ -18,6 +18,7 @@ package litepulse_map_pkg;
   localparam int PROFILE_FORMAT_STOP_LSB = 9;  // stop bits
   localparam int PROFILE_FORMAT_STOP_BITS = 2;
   localparam int PROFILE_FORMAT_INVERT_LSB = 11;  // idle level 0, start bit 1
+  localparam int PROFILE_FORMAT_TO_PORT_LSB = 12;  // launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one
   localparam logic [5:0] CFG_PROFILE0_PERIOD = 6'd1;  // profile 0: bit period, low 32 bits, in 1/256 tick; this write applies both words
   localparam logic [5:0] CFG_PROFILE1_FORMAT = 6'd2;  // profile 1: format; held until the next period word is written
   localparam logic [5:0] CFG_PROFILE1_PERIOD = 6'd3;  // profile 1: bit period, low 32 bits, in 1/256 tick; this write applies both words
@@ -66,10 +67,13 @@ package litepulse_map_pkg;
   localparam logic [5:0] CFG_ECHO = 6'd14;  // how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)
   localparam int ECHO_TAIL_LSB = 0;  // ticks, rounded up to whole cycles, at most 1023 cycles, else refused; after a reset 16 cycles
   localparam int ECHO_TAIL_BITS = 16;
+  localparam logic [5:0] CFG_PORT = 6'd15;  // the marker port; refused if the core has none
+  localparam int PORT_WIDTH_LSB = 0;  // ticks that a mark lasts, rounded up to whole cycles; 0: until the next mark
+  localparam int PORT_WIDTH_BITS = 32;
   localparam logic [5:0] CFG_TRAIN_START_LO = 6'd16;  // start tick, low half
   localparam logic [5:0] CFG_TRAIN_START_HI = 6'd17;  // start tick, high half
   localparam logic [5:0] CFG_TRAIN_COUNT = 6'd18;  // pulses, 0 = endless
-  localparam logic [5:0] CFG_TRAIN_WIDTH = 6'd19;  // ticks, for kind pulse
+  localparam logic [5:0] CFG_TRAIN_WIDTH = 6'd19;  // ticks, for kind pulse; of a change, too
   localparam logic [5:0] CFG_TRAIN_LAUNCH = 6'd20;  // what each pulse is
   localparam int TRAIN_LAUNCH_DATA_LSB = 0;  // byte of a frame; bit times of a break
   localparam int TRAIN_LAUNCH_DATA_BITS = 8;
@@ -170,7 +174,7 @@ package litepulse_map_pkg;
   localparam logic [2:0] TRIGGER_BREAK = 3'd3;  // received break
   localparam logic [2:0] TRIGGER_LIN = 3'd4;  // LIN: a header that an entry answers, then each byte of the answer
   localparam logic [1:0] TRAIN_CMD_START = 2'd1;  // start with the words written
-  localparam logic [1:0] TRAIN_CMD_ADJUST = 2'd2;  // change period and phase at `at_pulse`
+  localparam logic [1:0] TRAIN_CMD_ADJUST = 2'd2;  // change period, phase and width at `at_pulse`
   localparam logic [1:0] TRAIN_CMD_STOP = 2'd3;  // stop
   localparam int RX_DATA_LSB = 0;  // data bits; bit 8: parity bit as received. COUNT: bit 0 means at least this many
   localparam int RX_PARITY_ERROR_LSB = 9;  // parity wrong

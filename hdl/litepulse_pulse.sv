@@ -13,6 +13,7 @@ module litepulse_pulse #(
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
     parameter int LIN_ENTRIES = 0,
+    parameter bit PORT = 1'b0,
     parameter LARGE_RAM = "auto",
     parameter logic [63:0] START_CYCLE = 64'd0
 ) (
@@ -22,6 +23,7 @@ module litepulse_pulse #(
     output logic [S-1:0]        tx_o,
     output logic                tx_oe,
     output logic [S-1:0]        de_o,
+    output logic [7:0]          port_o,
     input  logic [S-1:0]        rx_i,
     input  logic [INPUTS*S-1:0] aux_i,
     // litepulse_cdc: streams, bytes to send, launches, configuration words
@@ -51,23 +53,24 @@ module litepulse_pulse #(
   logic             near_wrap;
 
   // settings
-  logic             train_req, train_done, train_err, resp_req, resp_done, resp_err;
+  logic             train_req, train_done, train_err, train_untold, resp_req, resp_done, resp_err;
   logic             lin_req, lin_done, lin_err;
   logic             prof0_changed;
   frame_format_t    prof0_format;
   logic [35:0]      prof0_period;
-  logic [3:0]       prof_valid, prof_invert;
+  logic [3:0]       prof_valid, prof_invert, prof_port;
   logic             nloopback, hold_tty, rest_level, break_hold, break_stays, break_holds, rx_enable;
   logic [15:0]      nde_lead, de_lag;
   capture_settings_t capture_settings;
   logic [9:0]       echo_tail;
-  logic             echo_changed, lead_changes, loop_changes;
+  logic             echo_changed, lead_changes, loop_changes, port_we;
   logic [10:0]      event_mask;
   logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
   logic [15:0]      flush_count;
 
   // sources: 0 responder, 1 queue, 2 train
   logic [2:0]       due, grant, be_ok;
+  logic [2:0]       mark, mark_grant, mark_refuse, line_grant, line_refuse;   // launches that go to the port, the others
   logic [2:1]       due_soon;
   // verilator lint_off UNUSEDSIGNAL
   logic [2:0]       refuse;
@@ -75,7 +78,7 @@ module litepulse_pulse #(
   launch_t          resp_launch, queue_launch, train_launch;
   pulse_width_t     resp_width, queue_width, train_width;
   logic [S-1:0]     resp_lead, queue_lead, train_lead, tty_lead, timed_lead, timed_lead_was;
-  logic             tty_asks, tty_due, tty_started, tty_drained;
+  logic             tty_asks, tty_due, tty_started, tty_drained, tty_mark, tty_marked;
   logic [7:0]       tty_data;
   logic [31:0]      nslack;
   logic             queue_idle, train_running, train_pending, resp_armed;
@@ -85,8 +88,8 @@ module litepulse_pulse #(
   logic [7:0]       lin_data_next, lin_data;
 
   // sequencer
-  logic             host_we, host_done, wrap_near, emit, thread, told_granted, is_far, wrapped, width_we;
-  logic [1:0]       act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack;
+  logic             host_we, host_done, wrap_near, emit, thread, told_granted, is_far, wrapped, width_set, width_none;
+  logic [1:0]       width_we, act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack;
   logic [2:0]       told_outcome;
   logic [21:0]      cond;
   operation_t       operation;
@@ -182,21 +185,21 @@ module litepulse_pulse #(
 
   litepulse_timebase #(.S(S), .START_CYCLE(START_CYCLE)) timebase (.clk, .rst, .now, .young, .near_wrap);
 
-  litepulse_config #(.S(S), .INPUTS(INPUTS), .LIN(LIN_ENTRIES != 0)) configuration (
+  litepulse_config #(.S(S), .INPUTS(INPUTS), .LIN(LIN_ENTRIES != 0), .PORT(PORT)) configuration (
       .clk, .rst, .now, .cfg_req(cfg.valid), .cfg_addr(cfg.addr), .cfg_data(cfg.data), .cfg_stop(cfg.stop),
       .cfg_done(cfg_answer.done), .cfg_err(cfg_answer.refused),
-      .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
+      .train_req, .train_done, .train_err, .train_untold, .train_running, .resp_req, .resp_done, .resp_err,
       .lin_req, .lin_done, .lin_err,
-      .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,
+      .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof_port, .prof0_period, .prof0_format, .prof0_changed,
       .nloopback, .loop_changes, .hold_tty, .rest_level, .break_hold, .break_stays, .rx_enable, .nde_lead, .lead_changes, .de_lag,
-      .capture(capture_settings), .echo_tail, .echo_changed, .event_mask,
+      .capture(capture_settings), .echo_tail, .echo_changed, .port_we, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[3]), .ev_ack(ack[3]), .ev(control_event)
   );
 
   // What goes out --------------------------------------------------------------------------------------------------------
 
-  litepulse_responder #(.S(S), .KE(KT), .LIN(LIN_ENTRIES != 0)) responder (
+  litepulse_responder #(.S(S), .KE(KT), .LIN(LIN_ENTRIES != 0), .LARGE_RAM(LARGE_RAM)) responder (
       .clk, .rst, .now, .prof_valid, .nde_lead, .lead_changes,
       .cfg_req(resp_req), .cfg_addr(cfg.addr[2:0]), .cfg_data(cfg.data), .cfg_done(resp_done), .cfg_err(resp_err),
       .edge_choice, .chosen_edge, .line_own, .byte_stb(rec_valid), .byte_data(received.data[7:0]), .line_events,
@@ -238,8 +241,8 @@ module litepulse_pulse #(
 
   litepulse_timed_source #(.S(S), .KE(KT)) queue_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
-      .act(act[0]), .operation, .eventful(eventful[0]), .cond(cond[4:0]),
-      .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we, .armed(armed[0]), .slack_ok(slack_ok[0]),
+      .act(act[0]), .operation, .eventful(eventful[0]), .width_set(1'b0), .width_none(1'b0), .cond(cond[4:0]),
+      .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we(width_we[0]), .armed(armed[0]), .slack_ok(slack_ok[0]),
       // verilator lint_off PINCONNECTEMPTY
       .fired(), .is_far(), .wrapped(),
       // verilator lint_on PINCONNECTEMPTY
@@ -255,10 +258,10 @@ module litepulse_pulse #(
 
   litepulse_timed_source #(.S(S), .KE(KT)) train_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
-      .act(act[1]), .operation, .eventful(eventful[1]), .cond(cond[15:11]),
-      .disarm(disarm[1]), .forget(forget[1]), .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]),
+      .act(act[1]), .operation, .eventful(eventful[1]), .width_set, .width_none, .cond(cond[15:11]),
+      .disarm(disarm[1]), .forget(forget[1]), .act_do(act_do[1]), .width_we(width_we[1]), .armed(armed[1]), .slack_ok(slack_ok[1]),
       // verilator lint_off PINCONNECTEMPTY
-      .width_we(), .fired(),
+      .fired(),
       // verilator lint_on PINCONNECTEMPTY
       .is_far, .wrapped,
       .due(due[2]), .due_soon(due_soon[2]), .launch(train_launch), .grant(grant[2]), .lead(train_lead),
@@ -266,7 +269,8 @@ module litepulse_pulse #(
   );
   litepulse_train train (
       .clk, .rst, .cfg_req(train_req), .cfg_addr(cfg.addr[3:0]), .cfg_data(cfg.data), .cfg_done(train_done),
-      .cfg_err(train_err), .host_we, .host_done, .operation, .cond(cond[21:16]), .eventful(eventful[1]),
+      .cfg_err(train_err), .cfg_untold(train_untold), .host_we, .host_done, .operation, .cond(cond[21:16]), .eventful(eventful[1]),
+      .width_set, .width_none,
       .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]), .is_far, .wrapped, .disarm(disarm[1]), .forget(forget[1]),
       .be_ok(be_ok[2]), .running(train_running), .pending(train_pending)
   );
@@ -275,27 +279,48 @@ module litepulse_pulse #(
       .emit, .thread, .sum(operation.result), .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted),
       .queue_result, .train_result, .ack(told_ack), .ev_req(req[1]), .ev_ack(ack[1]), .ev(sequencer_event)
   );
-  litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
+  litepulse_best_effort #(.S(S), .KE(KE), .PORT(PORT)) best_effort (
       .clk, .rst, .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
-      .period(prof0_period), .format(prof0_format), .nde_lead,
+      .period(tty_mark ? 36'(4 * S * 256) : prof0_period), .format(prof0_format), .to_port(tty_mark), .nde_lead(nde_lead | {16{tty_mark}}),
       .txb_valid(tx_head.valid), .txb_none(tx_head.none), .txb_data(tx_head.data), .txb_pop(tx_pop),
       .flush(flush_tty), .flushed(tty_flushed), .sources_ok(&be_ok), .nslack,
-      .asks(tty_asks), .due(tty_due), .data(tty_data), .started(tty_started), .line_active(line.active), .start_timed, .lead(tty_lead),
+      .asks(tty_asks), .due(tty_due), .data(tty_data), .started(tty_started || tty_marked),
+      .line_active(line.active), .start_timed, .lead(tty_lead),
       .drained(tty_drained),
       .ev_req(req[2]), .ev_ack(ack[2]), .ev(tty_event)
   );
 
+  // A mark goes to the port in place of the line, whatever that does; the arbiter never sees it.
+  assign tty_mark = prof_port[0];
+  assign grant    = line_grant | mark_grant;
+  assign refuse   = line_refuse | mark_refuse;
+  generate
+    if (PORT) begin : gen_port
+      litepulse_port #(.S(S), .LATENCY_OUT(LATENCY_OUT)) marker_port (
+          .clk, .rst, .width_we(port_we), .width_data(cfg.data), .prof_port, .responder_launch(resp_launch), .queue_launch, .train_launch,
+          .due, .mark, .grant(mark_grant), .refuse(mark_refuse),
+          .tty_due(tty_due && tty_mark), .tty_data, .tty_started(tty_marked), .port(port_o)
+      );
+    end else begin : gen_no_port
+      logic unused;
+      assign unused = &{1'b0, port_we, prof_port[3:1]};
+      assign {mark, mark_grant, mark_refuse, tty_marked, port_o} = '0;
+    end
+  endgenerate
+
   litepulse_arbiter #(.S(S)) arbiter (
-      .clk, .rst, .due, .due_soon, .responder_launch(resp_launch), .queue_launch, .train_launch,
-      .responder_width(resp_width), .queue_width, .train_width, .grant, .refuse,
-      .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_started(tty_started), .break_hold, .break_stays, .prof_invert,
+      .clk, .rst, .due(due & ~mark), .due_soon, .responder_launch(resp_launch), .queue_launch, .train_launch,
+      .responder_width(resp_width), .queue_width, .train_width, .grant(line_grant), .refuse(line_refuse),
+      .be_due(tty_due && !tty_mark), .be_asks(tty_asks && !tty_mark), .be_data(tty_data), .be_started(tty_started),
+      .break_hold, .break_stays, .prof_invert,
       .ren(mem_ren), .raddr(mem_raddr), .read_soon, .may_read, .line, .free_from, .start, .launch, .start_from,
       .sub_mask, .sub_level, .start_timed, .hold_start
   );
 
   litepulse_launch_memory #(.S(S)) launch_memory (
       .clk, .rst, .ren(mem_ren), .raddr(mem_raddr), .read_soon, .may_read, .interval, .few, .format,
-      .width_we, .width_data(operation.result), .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data(cfg.data), .cfg_long(mem_long),
+      .width_we(width_we != 2'd0), .width_train(width_we[1]), .width_data(operation.result),
+      .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data(cfg.data), .cfg_long(mem_long),
       .responder_width(resp_width), .queue_width, .train_width
   );
 
@@ -305,7 +330,7 @@ module litepulse_pulse #(
       .hold_next((S > 1) ? break_hold : break_stays), .line, .free_from, .busy(line_busy), .tx(tx_o)
   );
 
-  assign timed_lead = resp_lead | queue_lead | train_lead;
+  assign timed_lead = (resp_lead & {S{!mark[0]}}) | (queue_lead & {S{!mark[1]}}) | (train_lead & {S{!mark[2]}});   // a mark opens no `de`
   always_ff @(posedge clk) timed_lead_was <= timed_lead & {S{!rst}};
 
   litepulse_driver_enable #(.S(S)) driver_enable (

@@ -18,11 +18,13 @@
 // BURST_MIN_CYCLES*S + de lead.
 //   KE   cycles from `now` to the pin, 1 to 14
 //   LIN  there is the trigger `lin`, by litepulse_lin
+//   LARGE_RAM  as of litepulse; with "huge" its times lie in block RAM, which is there to spare
 `include "litepulse_types.svh"
 module litepulse_responder #(
     parameter int S = 1,
     parameter int KE = 2,
-    parameter bit LIN = 1'b0
+    parameter bit LIN = 1'b0,
+    parameter LARGE_RAM = "auto"
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -110,12 +112,11 @@ module litepulse_responder #(
   logic         by_edge, by_byte, by_break, by_lin;   // triggers; none of them: off
   logic [2:0]   trigger;
   logic         rearm, exclusive, ignore_own;
-  logic [15:0]  burst, left;             // launches behind the first; of them, still to come
-  logic         bursts, ongoing;         // they are not 0, a cycle late
+  logic [15:0]  left;                    // launches of the burst that are still to come
+  logic         bursts, ongoing;         // there is a burst; `left` was not 0 in the last cycle
   logic [1:0]   fresh;                   // the burst goes on since one cycle, two: a record of `late` would be too close to the last
   logic [7:0]   match_value, match_mask;
-  logic [B-1:0] next_wait, other_wait;   // delay and holdoff, the other way round while turned: the one that is needed next, the other
-  logic         turned, swap, wish, take, invalid;
+  logic         turned, turned_next, wish, take, invalid;
   logic         load, again, preset, negative;  // of the countdown below; behind this report the burst goes on
   logic         launched;                // of the answer below
 
@@ -125,7 +126,7 @@ module litepulse_responder #(
   assign disarm  = wish && armed && !(count && negative) && !in_flight && (!report || (reported && ongoing));
   assign arm     = take && cfg_addr == 3'd6;
   assign arms    = arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && !invalid;
-  assign swap    = (load && !again) || (turned && (!armed || (report && !ongoing)));
+  assign turned_next = (load && !report) || (turned && armed && !(report && !ongoing));
 
   always_ff @(posedge clk) begin
     cfg_done <= take;
@@ -148,7 +149,7 @@ module litepulse_responder #(
           rearm       <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_REARM_LSB];
           exclusive   <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_EXCLUSIVE_LSB];
           ignore_own  <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_IGNORE_OWN_LSB];
-          burst       <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_BURST_LSB +: 16];
+          bursts      <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_BURST_LSB +: 16] != 16'd0;
         end
         3'd1: begin
           match_value <= cfg_data[litepulse_map_pkg::RESP_MATCH_VALUE_LSB +: 8];
@@ -159,10 +160,7 @@ module litepulse_responder #(
       endcase
     end
     if (lin_data_set && lin_enable) data <= lin_data_next;
-    if (swap || (take && cfg_addr == 3'd2)) next_wait <= swap ? other_wait : cfg_data;
-    if (swap || (take && cfg_addr == 3'd5)) other_wait <= swap ? next_wait : cfg_data;
-    turned <= (load && !report) || (turned && armed && !(report && !ongoing));
-    bursts <= burst != 16'd0;
+    turned <= turned_next;
     if (rst) begin
       {by_edge, by_byte, by_break, by_lin} <= 4'b0000;
       sel_rise <= 1'b0;
@@ -197,6 +195,7 @@ module litepulse_responder #(
   logic [B-1:0] remaining;      // ticks
   logic [B+1:0] sum;            // with its carry, and a bit between the low part and the cycles above, which `stay`
   logic         counts, clear, stay;
+  logic [B-1:0] next_wait;      // out of the memory
   localparam logic [1:0] STEP_WAIT = 2'd0, STEP_FIXED = 2'd1, STEP_FILTER = 2'd2, STEP_CYCLE = 2'd3;
   logic [D-1:0] step;           // what is added to the low part; above it -1 (STEP_*)
   logic [D-1:0] fixed_part;     // cycles from the pin to the counter, and from the counter to the pin
@@ -224,8 +223,24 @@ module litepulse_responder #(
   assign fixed_part = again ? D'(-KE - 5) : report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
   assign step_from = clear ? STEP_WAIT : load ? STEP_FIXED : (filtered && (preset || ready)) ? STEP_FILTER : STEP_CYCLE;
 
+  // Delay, holdoff and, in its upper half, burst. What is needed in the next cycle is read: the burst while it waits for a trigger, else
+  // the holdoff from the first load of an answer on until the last one, else the delay.
+  // verilator lint_off UNUSEDPARAM
+  localparam RAM_STYLE = (LARGE_RAM == "huge") ? "block" : "auto";
+  // verilator lint_on UNUSEDPARAM
+  localparam logic [1:0] BURST = 2'd0, DELAY = 2'd1, HOLDOFF = 2'd2;   // bits of cfg_addr
+  (* ram_style = RAM_STYLE, no_rw_check *) logic [B-1:0] stored[0:2];
+  initial for (int i = 0; i < 3; i++) stored[i] = '0;
+  always_ff @(posedge clk) begin
+    if (take && (cfg_addr == 3'd0 || cfg_addr == 3'd2 || cfg_addr == 3'd5)) stored[{cfg_addr[0], cfg_addr[1]}] <= cfg_data;
+    next_wait <= stored[(preset || stay) ? BURST : turned_next ? HOLDOFF : DELAY];
+  end
+
   // registers without a reset: one unknown bit makes all of a sum unknown in a simulator, forever
-  initial {next_wait, other_wait, step, negative, due, overtaken, remaining, ready, no_hit, counts} = '0;
+  initial {preset, report, bursts, step, negative, due, overtaken, remaining, ready, no_hit, counts} = '0;
+`ifndef SYNTHESIS  // the output of a block RAM, which has no initial value without more cells
+  initial next_wait = '0;
+`endif
   always_ff @(posedge clk) begin
     counts <= !(arms || (hold && negative && !wish) || (landed && (launched || ongoing)));
     preset <= load && !report && !wish;
@@ -265,14 +280,14 @@ module litepulse_responder #(
       assign top   = remaining[B-1:16] == '0;
       assign meets = same == '1;
     end else begin : gen_samples
-      logic [SL-1:0]  low, from;
-      logic [SL-1:0]  adds;              // what a trigger, or the end of a launch, adds to them
+      logic [SL-1:0]  from;
+      logic [SL-1:0]  adds;              // to the samples: what is loaded, or what a trigger, or the end of a launch, adds to it
       logic [15:0]    nlead;
       (* keep *) logic [15:0] equal;
       logic [S-1:0]   leads;
       logic           settle;            // a holdoff begins at the launch's sample
-      assign low  = load ? next_wait[SL-1:0] : adds;   // the carry chain begins behind it
-      assign sum  = {negative, remaining[B-1:SL+D], ready, remaining[SL+D-1:0]} + {1'b0, {(C - D){counts}}, no_hit, step, low};
+      initial adds = '0;
+      assign sum  = {negative, remaining[B-1:SL+D], ready, remaining[SL+D-1:0]} + {1'b0, {(C - D){counts}}, no_hit, step, adds};
       assign off  = 3'(remaining[SL-1:0]);
       assign from = remaining[SL-1:0] + nde_lead[SL-1:0] + 1'b1;   // the sample at which the lead window begins
       assign lead = leads;
@@ -285,7 +300,7 @@ module litepulse_responder #(
       always_ff @(posedge clk) begin
         settle <= load && report;
         if (landed || late) ev_off <= late ? 3'd0 : off;
-        adds <= ready_next ? (by_edge ? chosen_edge.off[SL-1:0]
+        adds <= clear ? next_wait[SL-1:0] : ready_next ? (by_edge ? chosen_edge.off[SL-1:0]
                 : (by_byte || by_lin) ? line_events.byte_end_off[SL-1:0] : line_events.break_off[SL-1:0])
             : settle ? ev_off[SL-1:0] : (load && report && !ongoing) ? SL'(S - 1) : '0;
         if (rst) {settle, adds} <= '0;
@@ -318,7 +333,7 @@ module litepulse_responder #(
     if (count || (S > 1 && in_flight)) {launched, busy} <= {grant, refuse || overtaken} | ({launched, busy} & {2{!count}});
     if (reported) number <= number + 16'd1;
     if (!armed || (!no_hit && bursts)) number <= 16'd0;
-    if (!no_hit) left <= burst;
+    if (!no_hit) left <= next_wait[litepulse_map_pkg::RESP_TRIGGER_BURST_LSB +: 16];
     else if (reported) left <= left - {15'd0, ongoing};
     if (!armed || late) left <= 16'd0;
     ongoing <= left != 16'd0 && !late;

@@ -57,7 +57,8 @@ module litepulse_sequencer #(
 );
   localparam int SL = $clog2(S);
   localparam int F_ASEL = litepulse_program_pkg::F_ASEL;
-  localparam int TRAIN_MIN_PERIOD = 320;  // a command, a pulse and a change that is refused, one after the other
+  localparam int TRAIN_MIN_PERIOD = 120;   // a stop that is looked at, and a pulse
+  localparam int CHANGE_MIN_PERIOD = 320;  // a command, a pulse and a change that is refused, one after the other
 
   logic [2:0]  action;
   logic [4:0]  argument;
@@ -127,7 +128,9 @@ module litepulse_sequencer #(
     mem[{1'b1, litepulse_program_pkg::T_WORD_START_LEAST}] = 32'(-(KE + 24 + 60) * S);
     mem[{1'b1, litepulse_program_pkg::T_WORD_REDO_LEAST}] = 32'(-(KE + 180) * S);
     mem[{1'b1, litepulse_program_pkg::T_WORD_SOON}] = 32'((KE + 24 + 60 + 24) * S);
-    mem[{1'b1, litepulse_program_pkg::T_WORD_MINIMUM}] = 32'(1 - TRAIN_MIN_PERIOD * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_CHANGE_LEAST}] = 32'(-(KE + 24 + 8) * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_MINIMUM}] = 32'(1 - CHANGE_MIN_PERIOD * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_FASTEST}] = 32'(1 - TRAIN_MIN_PERIOD * S);
   end
 `endif
   logic        we;

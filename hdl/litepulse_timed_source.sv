@@ -18,6 +18,8 @@ module litepulse_timed_source #(
     input  logic         act,
     input  operation_t   operation,
     input  logic         eventful,   // something besides the slot
+    input  logic         width_set,  // strobe, of the train: its next width was written ...
+    input  logic         width_none, // ... and is 0
     output logic [9:5]   cond,
     // owner
     input  logic         disarm,
@@ -74,6 +76,7 @@ module litepulse_timed_source #(
   always_ff @(posedge clk) begin
     if (latch) {kind, profile, data} <= operation.result[11:0];
     if (latch) bad <= word_bad;
+    else if (width_set) bad <= width_none && kind == litepulse_map_pkg::LAUNCH_PULSE;  // what runs is good otherwise
     else if (width_was && operation.zero && kind == litepulse_map_pkg::LAUNCH_PULSE) bad <= 1'b1;
     width_was <= width_we;
     if (act_do && operation.argument[4]) outcome <= operation.argument[2:0];

@@ -53,7 +53,7 @@ typedef struct packed {
 typedef struct packed {
   logic        we;
   logic        is_profile;   // else a width
-  logic [1:0]  entry;        // profile; 0 responder, 2 train
+  logic [1:0]  entry;        // profile; else 0: the responder's
   frame_format_t format;
   logic [3:0]  period_high;
 } profile_write_t;

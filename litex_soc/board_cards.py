@@ -56,7 +56,8 @@ def signals(name):
     """[(signal, pin as in constraints/, way, what it is)] of a board."""
     made = choose(name).constraints
     inputs = [(f"in{n}", pin, "in", f"capture input {n}") for n, pin in enumerate(made.aux)]
-    return [(signal, made.pins[signal], *MEANINGS[signal]) for signal in ("tx", "rx", "de")] + inputs
+    port = [(f"port{n}", pin, "out", f"marker port, bit {n}") for n, pin in enumerate(made.port)]
+    return [(signal, made.pins[signal], *MEANINGS[signal]) for signal in ("tx", "rx", "de")] + inputs + port
 
 
 def places(name):

@@ -135,6 +135,7 @@ def head():
         c = choose(name).constraints
         phys = ", ".join(f"{PHYS[p].samples} (`{p}`, {float(c.pulse_hz(p)) / 1e6:g} MHz)" for p in board.phys)
         pins = f"tx {c.pins['tx']}, rx {c.pins['rx']}, de {c.pins['de']}; inputs {', '.join(c.aux)}"
+        pins += f"; port {', '.join(c.port)}" if c.port else ""
         out.append(row([f"{board.title} (`{name}`)", ", ".join(board.fpgas), ", ".join(board.variants), phys, pins, board.serial_is]))
     return [
         *out,

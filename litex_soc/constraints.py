@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pins and clocks of a board, from constraints/NAME.toml: the one place where they are written, and what they are checked against.
 
-    [pins]      tx, rx, de: a pin; aux: a list of pins. A pin is the platform's connector and number ("PMOD1A:0") or the package's
-                name ("U18"). iostandard: of all of them.
+    [pins]      tx, rx, de: a pin; aux: a list of pins; port: the eight pins of the marker port, if there is one. A pin is the
+                platform's connector and number ("PMOD1A:0") or the package's name ("U18"). iostandard: of all of them.
     [clocks]    pulse: MHz that must be met, by PHY; sys: MHz (on iCE40 always half of pulse, so not given).
     [linux]     the same clocks of the variant with a CPU, if they are others.
     [place]     side: of the chip on which all these pins lie ("left", "right", "top", "bottom"), where a PHY needs one. inputs: how
@@ -37,7 +37,7 @@ FOLDER = places.folder("constraints")
 PINS = Store("pins")
 LINE = ("tx", "rx", "de")
 SIDES = ("left", "right", "top", "bottom")
-KEYS = {"pins": (*LINE, "aux", "iostandard"), "clocks": ("pulse", "sys"), "linux": ("pulse", "sys"), "place": ("side", "inputs")}
+KEYS = {"pins": (*LINE, "aux", "port", "iostandard"), "clocks": ("pulse", "sys"), "linux": ("pulse", "sys"), "place": ("side", "inputs")}
 STANDARDS = {"LVCMOS33": 33, "LVTTL33": 33, "LVCMOS25": 25, "LVCMOS18": 18, "LVCMOS15": 15, "LVCMOS12": 12}  # in tenths of a volt
 # Last column and row of nextpnr's grid, by its name of the part: pads lie on the edge. Row 0 is the bottom of an iCE40, the top of an ECP5.
 GRID = {"up5k": (25, 31), "hx8k": (33, 33), "25k": (72, 50), "45k": (90, 71), "85k": (126, 95)}
@@ -270,6 +270,7 @@ class Constraints:
     sys_hz: Fraction | None  # None on an iCE40: half of pulse
     side: str
     limits: dict  # {PHY: number of aux pins it can use}
+    port: tuple = ()  # pins of the marker port, eight or none
     linux: tuple | None = None  # (pulse, sys_hz) of the variant with a CPU, where they are others
 
     def of_variant(self, variant):
@@ -303,13 +304,14 @@ class Constraints:
                 0,
                 *(Subsignal(name, Pins(pin), *(pull_up if name == "rx" else [])) for name, pin in self.pins.items()),
                 *([Subsignal("aux", Pins(" ".join(inputs)))] if inputs else []),
+                *([Subsignal("port", Pins(" ".join(self.port)))] if self.port else []),
                 IOStandard(self.iostandard),
             )
         ]
 
     def resolve(self, platform):
-        """{"tx": package pin, ..., "aux0": ...} by the platform's connectors."""
-        every = {**self.pins, **{f"aux{n}": pin for n, pin in enumerate(self.aux)}}
+        """{"tx": package pin, ..., "aux0": ..., "port0": ...} by the platform's connectors."""
+        every = {**self.pins, **{f"{name}{n}": pin for name in ("aux", "port") for n, pin in enumerate(getattr(self, name))}}
         found, connectors = {}, platform.constraint_manager.connector_manager
         for name, pin in every.items():
             try:
@@ -334,18 +336,19 @@ class Constraints:
                 raise self.error(f"{name} is on pin {pin}, which the board uses for {taken[pin]}")
 
     def places(self, platform):
-        """{"tx": (side of the chip, pad), ..., "aux0": ...}, as nextpnr places them. Raises ConstraintError for a pin it cannot place."""
+        """{"tx": (side of the chip, pad), "aux0": ..., "port0": ...}, as nextpnr places them. Raises ConstraintError for one it
+        cannot place."""
         part, pins = Part.of(platform), self.resolve(platform)
         clock = f"{platform.default_clk_name}:0"
         crystal = next((resource.pin for resource in board_pins(platform) if resource.name == clock), None)
         try:
-            placed = place_pads(part, pins, [name for name in pins if name not in ("tx", "de")], crystal)
+            placed = place_pads(part, pins, [name for name in pins if name == "rx" or name.startswith("aux")], crystal)
         except ConstraintError as error:
             raise self.error(error) from None
         return {name: (part.side(x, y), pad) for name, (x, y, pad) in placed.items()}
 
     def sides(self, platform):
-        """{"tx": side of the chip, ..., "aux0": ...}."""
+        """{"tx": side of the chip, ..., "aux0": ..., "port0": ...}."""
         return {name: side for name, (side, _) in self.places(platform).items()}
 
     def check_sides(self, phy, platform):
@@ -353,7 +356,7 @@ class Constraints:
         able = PHYS[phy].sides
         if self.side:
             for name, side in self.sides(platform).items():
-                if side != self.side:
+                if side != self.side and not name.startswith("port"):  # plain registers
                     raise self.error(f"{name} is on the {side} side of the chip, not the {self.side}, which [place] side says")
         if len(able) < len(SIDES):
             can = f"the PHY {phy} needs all its pins on one side of the chip, the {' or the '.join(able)}"
@@ -467,4 +470,8 @@ def load(name, folder=FOLDER):
     for phy, number in limits.items():
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= len(aux):
             raise wrong(f"[place] inputs.{phy} = {number!r} is no number of aux pins, 0 to {len(aux)}")
-    return Constraints(name, pins, aux, standard, pulse, sys_hz, side, limits, clocks_of("linux") if "linux" in data else None)
+    port = data["pins"].get("port", [])
+    if not isinstance(port, list) or len(port) not in (0, 8):
+        raise wrong(f"[pins] port = {port!r} is no list of 8 pins")
+    port = tuple(pin_of(f"port[{n}]", pin) for n, pin in enumerate(port))
+    return Constraints(name, pins, aux, standard, pulse, sys_hz, side, limits, port, clocks_of("linux") if "linux" in data else None)

@@ -39,8 +39,8 @@ class LitePulse(LiteXModule):
     Parameters
     ----------
     platform : the LiteX platform; gets the Verilog sources.
-    pads : the pins: tx, rx; if there: de, aux (the capture inputs). With a pin tx_oe the output enable is a pin of its own and
-        tx is always driven, else tx is driven only while enabled.
+    pads : the pins: tx, rx; if there: de, aux (the capture inputs), port (the eight pins of the marker port). With a pin tx_oe the
+        output enable is a pin of its own and tx is always driven, else tx is driven only while enabled.
     pulse_clk_freq : Hz of the core's clock, exact: an int, a Fraction or a string like "400000000/3"; a float only if it is a
         whole number.
     clock_domain : of the core; "sys" for none of its own. The caller makes and clocks it; a reset of either domain resets both
@@ -90,6 +90,9 @@ class LitePulse(LiteXModule):
             raise ValueError(f"{len(aux)} aux pins, but only {inputs} inputs")
         self.clock_hz = exact_frequency(pulse_clk_freq)
         self.inputs = inputs
+        self.has_port = hasattr(pads, "port")
+        if self.has_port and len(pads.port) != 8:
+            raise ValueError(f"{len(pads.port)} pins of the marker port: must be 8")
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
 
         depths = {"event": event_depth, "receive": receive_depth, "transmit": transmit_depth, "launch": launch_depth}
@@ -109,6 +112,7 @@ class LitePulse(LiteXModule):
                 "interrupts": int(interrupts),
                 "simulated": int(simulated),
                 "lin_depth": lin_entries.bit_length() - 1 if lin_entries else 0,
+                "port": int(self.has_port),
             },
         )
         self._id_clock_num = make_csr("id_clock_num", resets={"num": self.clock_hz.numerator})
@@ -144,7 +148,7 @@ class LitePulse(LiteXModule):
 
         # The core and its pins.
 
-        tx, tx_oe, de = Signal(self.samples), Signal(), Signal(self.samples)
+        tx, tx_oe, de, port = Signal(self.samples), Signal(), Signal(self.samples), Signal(8)
         rx, inputs_seen = Signal(self.samples), Signal(inputs * self.samples)
         counters = ("launch_accepted", "launch_refused", "tx_dropped", "config_applied", "config_refused")
         outcome = {name: Signal(16 if name == "tx_dropped" else 8) for name in counters}
@@ -174,6 +178,7 @@ class LitePulse(LiteXModule):
             p_TX_AW=transmit_depth,
             p_LQ_AW=launch_depth,
             p_LIN_ENTRIES=lin_entries,
+            p_PORT=int(self.has_port),
             p_LARGE_RAM="huge" if str(platform.device).startswith("ice40-up5k") else "auto",
             p_WATCHDOG_UNIT=regmap.WATCHDOG_UNIT,
             p_IRQ_UNIT=regmap.IRQ_UNIT,
@@ -185,6 +190,7 @@ class LitePulse(LiteXModule):
             o_tx_o=tx,
             o_tx_oe=tx_oe,
             o_de_o=de,
+            o_port_o=port,
             i_rx_i=rx,
             i_aux_i=inputs_seen,
             i_bus_stb=bus_stb,
@@ -220,7 +226,7 @@ class LitePulse(LiteXModule):
             phy,
             pads,
             ClockSignal(clock_domain),
-            {"tx_o": tx, "tx_oe": tx_oe, "de_o": de, "rx_i": rx, "aux_i": inputs_seen},
+            {"tx_o": tx, "tx_oe": tx_oe, "de_o": de, "port_o": port, "rx_i": rx, "aux_i": inputs_seen},
             edge_clk,
             phy_rst,
         )

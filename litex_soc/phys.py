@@ -87,6 +87,12 @@ def add_phy(module, phy, pads, clk, core, edge_clk=None, phy_rst=None):
     `edge_clk` (clock of the pads, a multiple of `clk`) and `phy_rst` (start of their gearing, not the core's reset) only where the
     PHY has them; ValueError if one is missing.
     """
+    # Where instant 0 of a cycle is not at the rising edge of `clk` the PHY has a register for the port.
+    marks, own_port = core["port_o"], bool(re.search(r"^\s*input\b.*\bport_i\b", phy.source.read_text(), re.MULTILINE))
+    if own_port:
+        marks = Signal(8)
+    if module.has_port:
+        module.comb += pads.port.eq(marks)
     if phy.name == "generic":
         add_generic(module, pads, clk, core)
         return
@@ -99,6 +105,8 @@ def add_phy(module, phy, pads, clk, core, edge_clk=None, phy_rst=None):
     aux = getattr(pads, "aux", None)
     if hasattr(pads, "de"):
         more["io_de_pad"] = pads.de
+    if own_port:
+        more |= {"i_port_i": core["port_o"], "o_port_o": marks}
     module.specials += Instance(
         f"litepulse_phy_{phy.name}",
         p_INPUTS=module.inputs,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53  # "LPLS"
 VERSION_MAJOR = 0  # a reader refuses another major version (while 0: another minor version, too)
-VERSION_MINOR = 9
+VERSION_MINOR = 10
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,11 @@ TRIGGERS = {
     3: ("BREAK", "received break"),
     4: ("LIN", "LIN: a header that an entry answers, then each byte of the answer"),
 }
-TRAIN_COMMANDS = {1: ("START", "start with the words written"), 2: ("ADJUST", "change period and phase at `at_pulse`"), 3: ("STOP", "stop")}
+TRAIN_COMMANDS = {
+    1: ("START", "start with the words written"),
+    2: ("ADJUST", "change period, phase and width at `at_pulse`"),
+    3: ("STOP", "stop"),
+}
 
 # The CSRs: 32 bits each, index from the base of the CSRs. Their places are part of the interface: never renumber, only append.
 # Widths are those of the largest core, reset values those of the default core: litepulse.py sets
@@ -157,6 +161,7 @@ CSRS = (
         Field("interrupts", 24, 1, "The registers `irq_*` and `ev_*` are there.", reset=1),
         Field("simulated", 25, 1, "This is a simulation, not a board."),
         Field("lin_depth", 26, 3, "log2 of the LIN identifiers that have an entry, 3 to 6; 0: there is no LIN slave.", reset=6),
+        Field("port", 29, 1, "There is a marker port."),
     ),
     _csr(
         "id_clock_num",
@@ -371,6 +376,7 @@ def _profile(k):
                 Field("parity", 6, 3, "parity", values=PARITIES),
                 Field("stop", 9, 2, "stop bits", values=STOPS),
                 Field("invert", 11, 1, "idle level 0, start bit 1"),
+                Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
             ),
         ),
         Register(f"profile{k}_period", 2 * k + 1, f"profile {k}: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
@@ -444,10 +450,16 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
         "how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)",
         (Field("tail", 0, 16, ECHO_TEXT),),
     ),
+    Register(
+        "port",
+        15,
+        "the marker port; refused if the core has none",
+        (Field("width", 0, 32, "ticks that a mark lasts, rounded up to whole cycles; 0: until the next mark"),),
+    ),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),
     Register("train_count", 18, "pulses, 0 = endless"),
-    Register("train_width", 19, "ticks, for kind pulse"),
+    Register("train_width", 19, "ticks, for kind pulse; of a change, too"),
     Register("train_launch", 20, "what each pulse is", LAUNCH_FIELDS),
     Register("train_period", 24, "period, whole ticks I"),
     Register("train_num", 25, "period, numerator N of the fraction, less than D"),

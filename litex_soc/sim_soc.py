@@ -46,7 +46,7 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
             group(
                 "bridge", *verilated.STREAM_PINS, ("resting", 1), ("carrying", 1), ("deaf", 1), ("locked", 1), ("hush", 1), ("unlock", 1)
             ),
-            group("pins", ("tx", 1), ("tx_oe", 1), ("de", 1), ("rx", 1), ("aux", INPUTS)),
+            group("pins", ("tx", 1), ("tx_oe", 1), ("de", 1), ("rx", 1), ("aux", INPUTS), ("port", 8)),
             ("irq", 0, Pins(1)),
         ],
         name="litepulse_sim",

@@ -90,10 +90,16 @@ def soonest(what: str, constant: str) -> Row:
 
 def trains() -> list[Row]:
     """Of the train."""
-    longest, period = WORD - 2, cycles()["TRAIN_MIN_PERIOD"]
+    longest, period, changed = WORD - 2, cycles()["TRAIN_MIN_PERIOD"], cycles()["CHANGE_MIN_PERIOD"]
     page = "[core.md](core.md#constants)"
     return [
         ("shortest period", f"{time(period)} ({rate(period)})", f"{period} cycles, and the `de` lead", page),
+        (
+            "shortest period of a train that can be changed",
+            f"{time(changed)} ({rate(changed)})",
+            f"{changed} cycles, and the `de` lead",
+            page,
+        ),
         ("longest period", time(longest), f"{power(longest)} ticks", page),
         ("fraction of a period", "exact", f"N/D ticks, D at most {power(WORD)}", "[cli.md](cli.md#numbers)"),
         ("pulses", f"{WORD - 1:,}, or endless", "numbers have 32 bits and wrap", "[core.md](core.md)"),
@@ -126,6 +132,12 @@ def launches() -> list[Row]:
             "[cli.md](cli.md#trains)",
         ),
         ("pulse", f"{time(1)} to {time(WORD - 1)}", f"1 to {power(WORD - 1)} ticks", "[core.md](core.md)"),
+        (
+            "mark on the marker port",
+            f"{time(1)} to {time(WORD - 1)}, or until the next",
+            f"1 to {power(WORD - 1)} ticks, rounded up to cycles; 0: until the next",
+            "[core.md](core.md#marker-port)",
+        ),
         ("break, as a launch", f"1 to {BREAK_MAX} bit times", "any bit rate", "[core.md](core.md)"),
         ("highest bit rate", si(CLOCK / highest, "Bd"), f"a bit of {highest} cycles", "[core.md](core.md)"),
         (

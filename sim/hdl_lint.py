@@ -69,8 +69,10 @@ def parameter_sets(module: str, samples: tuple[int, ...] = SAMPLES) -> list[dict
     if re.search(r"parameter\s+(?:int\s+)?INPUTS\b", text):
         for parameters in sets:
             parameters["INPUTS"] = min(4, 16 // parameters["S"] - 1)  # no more edges fit a record
-    if re.search(r"parameter\s+int\s+LIN_ENTRIES\b", text):
-        sets += [{**parameters, "LIN_ENTRIES": 64} for parameters in sets]
+    parts = {"LIN_ENTRIES": 64} if re.search(r"parameter\s+int\s+LIN_ENTRIES\b", text) else {}
+    parts |= {"PORT": 1} if re.search(r"parameter\s+bit\s+PORT\b", text) else {}
+    if parts:
+        sets += [{**parameters, **parts} for parameters in sets]
     return sets
 
 

@@ -48,6 +48,9 @@ module axi_lite #(
 );
   logic sys_rst, pulse_rst, tx_o, tx_oe_o, de_o, rx_i;
   logic [INPUTS-1:0] aux_i;
+  logic [7:0] marks;   // pins of the marker port, with PORT
+  logic unused;
+  assign unused = &{1'b0, marks};
 
   litepulse_reset #(
       .WAIT(RESET_WAIT)
@@ -73,6 +76,7 @@ module axi_lite #(
       .tx_o(tx_o),
       .tx_oe(tx_oe_o),
       .de_o(de_o),
+      .port_o(marks),
       .rx_i(rx_i),
       .aux_i(aux_i),
       .s_axi_aclk(s_axi_aclk),

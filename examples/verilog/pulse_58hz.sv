@@ -79,6 +79,7 @@ module pulse_58hz (
   logic [0:0] aux;
   logic [31:0] read;
   logic err, irq;
+  logic [7:0] marks;
   litepulse_wishbone #(
       .INPUTS(1),
       .CLOCK_NUM(32'd12_000_000)
@@ -88,6 +89,7 @@ module pulse_58hz (
       .tx_o(tx),
       .tx_oe(tx_oe),
       .de_o(de),
+      .port_o(marks),
       .rx_i(rx),
       .aux_i(aux),
       .wb_clk_i(clk),
@@ -123,5 +125,5 @@ module pulse_58hz (
   assign pulse = tx_pin && tx_oe_pin && index == 4'(WORDS);  // before it is set up the line rests at 1
 
   logic unused;
-  assign unused = &{1'b0, read, err, irq, de_pin, address[1:0]};
+  assign unused = &{1'b0, read, err, irq, de_pin, marks, address[1:0]};
 endmodule

@@ -8,6 +8,7 @@
 // pairs): rx and aux belong there, tx and de may be anywhere on the side.
 // Outputs: the pad's registers. tx and de are not driven from configuration on, nor while rst, whether or not the clocks run; they are
 // driven after the first samples that came with tx_oe_i show at the pad, so the first level is one of the core's.
+// Marker port: plain registers at the falling edge of clk, which is instant 0 of the cycle; the pads are the platform's.
 // LATENCY_IN = 3, LATENCY_OUT = 4.
 //   INPUTS  aux inputs of the core      PADS  how many of them have a pad (the others rest at 0)      DE  0: there is no pad de
 //   eclk    edge clock, twice clk and from the same ECLKSYNCB as the CLKDIVF that makes clk
@@ -23,6 +24,8 @@ module litepulse_phy_ecp5_serdes #(
     input  logic [3:0]          tx_i,
     input  logic                tx_oe_i,
     input  logic [3:0]          de_i,
+    input  logic [7:0]          port_i,
+    output logic [7:0]          port_o,
     output logic [3:0]          rx_o,
     output logic [INPUTS*4-1:0] aux_o,
     inout  wire                 tx_pad,
@@ -79,4 +82,5 @@ module litepulse_phy_ecp5_serdes #(
   always_ff @(posedge clk) still <= seen;
   assign rx_o  = still[3:0];
   assign aux_o = (4 * INPUTS)'(still >> 4);
+  always_ff @(negedge clk) port_o <= port_i;
 endmodule

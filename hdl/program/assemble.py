@@ -57,7 +57,10 @@ CONDITIONS = {
 OF_SUM = ("carry", "borrow", "zero", "negative")
 UNLESS = " unless "
 ACTIONS = ("none", "latch", "width", "load", "load_far", "load_any", "emit", "do")
-DO = {"launch_queue": ("pop", "disarm", "drop", "flushed"), "train": ("done", "refuse", "run", "stopped", "pend", "unpend", "disarm")}
+DO = {
+    "launch_queue": ("pop", "disarm", "drop", "flushed"),
+    "train": ("done", "refuse", "run", "stopped", "pend", "unpend", "disarm", "fast"),
+}
 OUTCOMES = ("pulse", "late", "busy", "order", "invalid", "applied", "stop", "train_done")  # 1 to 4: the reason
 OUTCOME_BIT = 16  # of the argument of `do`
 # field: (lowest bit, bits)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Train: pulse k at floor(A), then A += I + N/D. TICK and FRACTION are A at the pulse waited for, BEFORE and BASE at the one before it.
 
-# written by the host: start words while no train runs, rate words while no change waits
+# written by the host: start words while no train runs, rate words and the width while no change waits
 word START_LO   0
 word START_HI   1
 word COUNT      2
@@ -24,18 +24,18 @@ word TICK_HI    23
 word BEFORE_LO  24
 word BEFORE_HI  25
 word DISTANCE   26
-word DISTANCE_HI 27
-word LEAST      28
-word INTERVAL   29      # of a change, with its step
-word TOLD       30
+word INTERVAL   29      # of a change, with its step; behind that the upper half of DISTANCE
+word TOLD       30      # what the next record tells; before that -(least distance)
 # constants
+word FASTEST    27      # -(least period of a train that cannot be changed - 1)
+word CHANGE_LEAST 28    # -(least distance of a change): its width is written behind the load
 word ZERO       31
 word HEAD_START 5       # -(cycles from the time taken in `start_place` or `change_place` to the loaded slot's 0)
 word HEAD_SHORT 6       # the same for `place`
 word START_LEAST 7      # -(least distance of a start)
 word REDO_LEAST 13      # -(least distance of the pulse waited for that is placed again)
 word SOON       14      # distance of a start as soon as possible
-word MINIMUM    15      # -(least period - 1)
+word MINIMUM    15      # -(least period of a train that can be changed - 1)
 
 idle:                                   |               | if eventful command else idle
 command:                                |               | if cmd1 no_train else may_start
@@ -62,9 +62,12 @@ tell_wait_last: 0 + TOLD                | emit          | if acked wait else tel
 # start and adjust: the rate words first
 start:    0 + LAUNCH                    | latch
           0 + WIDTH                     | width         | rate
-rate:     LEAST = ~lead + PERIOD
-          LEAST + MINIMUM               |               | if borrow(prev) invalid else rate_long
-rate_long: PERIOD + ZERO + 1            |               | if borrow(prev) invalid else rate_num
+rate:     TOLD = ~lead + PERIOD
+          TOLD + MINIMUM                |               | if borrow(prev) invalid else rate_long
+rate_long: PERIOD + ZERO + 1            |               | if borrow(prev) rate_short else rate_num
+# nothing but a stop is asked of such a train: litepulse_train refuses the rest
+rate_short: TOLD + FASTEST              |               | if cmd1 invalid else rate_fast
+rate_fast:                              | do fast       | if borrow(prev) invalid else rate_num
 rate_num: NUM + ~DEN + 1                |               | if carry(prev) invalid else rate_den
 rate_den: 0 + DEN                       |               | if carry(prev) rate_whole else rate_good
 rate_whole:                             |               | if zero(prev) rate_good else invalid
@@ -73,7 +76,7 @@ invalid:                                | do invalid    | if cmd1 refused_at els
 
 # start: then the tick
 start_bad:                              |               | if bad invalid else start_when
-start_when: LEAST = ~lead + START_LEAST + 1 |           | if asap asap_lo else start_lo
+start_when: TOLD = ~lead + START_LEAST + 1 |            | if asap asap_lo else start_lo
 start_lo: TICK_LO = 0 + START_LO
           TICK_HI = 0 + START_HI        |               | start_place
 asap_lo:  TICK_LO = now_lo + SOON       |               | if near asap_lo else asap_hi
@@ -81,9 +84,9 @@ asap_hi:  TICK_HI = now_hi + ZERO + c
           TICK_LO = lead + TICK_LO
           TICK_HI = TICK_HI + ZERO + c
 start_place: DISTANCE = ~now_lo + TICK_LO + 1 |         | if near start_place else start_hi
-start_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
-          DISTANCE_HI + ZERO            |               | if borrow(prev) start_late else start_compare
-start_compare: DISTANCE + LEAST         |               | if zero(prev) start_soon else start_far
+start_hi: INTERVAL = ~now_hi + TICK_HI + c
+          INTERVAL + ZERO               |               | if borrow(prev) start_late else start_compare
+start_compare: DISTANCE + TOLD          |               | if zero(prev) start_soon else start_far
 start_soon: DISTANCE + HEAD_START       | load          | if carry(prev) started else start_late
 start_far: 0 + DISTANCE                 | load_far
 started:                                | do run
@@ -102,7 +105,9 @@ refused_start: TOLD = 0 + ZERO
 wait:                                   |               | if eventful what else wait
 what:                                   |               | if fired fired else not_fired
 not_fired:                              |               | if wrapped place else ask
-ask:                                    |               | if cmd1 change_or_stop else busy
+ask:                                    |               | if cmd1 look else busy
+# once more, as the pulse of a train that is stopped must be seen soon
+look:                                   |               | if fired fired else change_or_stop
 change_or_stop:                         |               | if cmd0 stop else adjust
 busy:     TOLD = 0 + ZERO               |               | refused_busy
 stop:                                   | do disarm
@@ -113,8 +118,8 @@ stopped:                                | do stopped
 
 # adjust: then the step, then which pulse
 adjust:                                 |               | if pending adjust_busy else rate
-adjust_step: INTERVAL = INTERVAL + STEP
-          0 + STEP                      |               | if carry(prev) step_over else step_within
+adjust_step: INTERVAL = INTERVAL + STEP |               | if bad invalid else step_sign
+step_sign: 0 + STEP                     |               | if carry(prev) step_over else step_within
 step_over: INTERVAL + ZERO + 1          |               | if negative(prev) step_ok else invalid
 step_within: INTERVAL + ZERO + 1        |               | if negative(prev) adjust_late else step_ok
 # nor may the fraction carry it beyond 32 bits
@@ -122,15 +127,15 @@ step_ok:  0 + AT                        |               | if carry(prev) invalid
 which:    AT + ~NUMBER + 1              |               | if zero(prev) earliest else named
 named:    AT + ~NUMBER + 1              |               | if zero(prev) this_one else named_later
 named_later:                            |               | if negative(prev) adjust_late else pend
-this_one: LEAST = ~lead + REDO_LEAST + 1
+this_one: TOLD = ~lead + REDO_LEAST + 1
           DISTANCE = ~now_lo + TICK_LO + 1 |            | if far redo else this_near
-this_near: DISTANCE + LEAST             |               | if fired adjust_late else this_time
+this_near: DISTANCE + TOLD              |               | if fired adjust_late else this_time
 this_time:                              |               | if carry(prev) redo else adjust_late
 # pulse 0 has none before it
 earliest: 0 + NUMBER
-          LEAST = ~lead + REDO_LEAST + 1 |              | if zero(prev) pend else next_one
+          TOLD = ~lead + REDO_LEAST + 1 |               | if zero(prev) pend else next_one
 next_one: DISTANCE = ~now_lo + TICK_LO + 1 |            | if far redo else next_near
-next_near: DISTANCE + LEAST             |               | if fired pend else next_time
+next_near: DISTANCE + TOLD              |               | if fired pend else next_time
 next_time:                              |               | if carry(prev) redo else pend
 pend:                                   | do pend
                                         | do done       | if fired fired else wait
@@ -181,7 +186,7 @@ place_hi: ~now_hi + TICK_HI + c
 
 # the same with the words of a change
 change:   DEN + ~D + 1
-          LEAST = ~lead + HEAD_START + 1 |              | if zero(prev) change_add else change_drop
+          TOLD = ~lead + CHANGE_LEAST + 1 |            | if zero(prev) change_add else change_drop
 change_drop: FRACTION = 0 + ZERO
 change_add: FRACTION = FRACTION + NUM
           FRACTION + ~DEN + 1           |               | if carry(prev) change_whole else change_compare
@@ -192,12 +197,13 @@ change_whole: FRACTION = FRACTION + ~DEN + 1
 change_no_whole: TICK_LO = TICK_LO + INTERVAL
 change_hi: TICK_HI = TICK_HI + ZERO + c
 change_place: DISTANCE = ~now_lo + TICK_LO + 1 |        | if near change_place else change_place_hi
-change_place_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
-          DISTANCE_HI + ZERO            |               | if borrow(prev) change_late else change_time
-change_time: DISTANCE + LEAST           |               | if zero(prev) change_soon else change_far
+change_place_hi: INTERVAL = ~now_hi + TICK_HI + c
+          INTERVAL + ZERO               |               | if borrow(prev) change_late else change_time
+change_time: DISTANCE + TOLD            |               | if zero(prev) change_soon else change_far
 change_soon: DISTANCE + HEAD_START      | load          | if carry(prev) changed else change_late
 change_far: 0 + DISTANCE                | load_far
-changed:  I = 0 + PERIOD
+changed:  0 + WIDTH                     | width
+          I = 0 + PERIOD
           N = 0 + NUM
           D = 0 + DEN
           TOLD = 0 + NUMBER

@@ -188,11 +188,11 @@ def measure_speed():
 
 
 def dense_train(soc):
-    """Starts the densest train with 11 records per pulse (its start and ten edges that come back): more than the bridge can drain.
+    """Starts a dense train with 11 records per pulse (its start and ten edges that come back): more than the bridge can drain.
 
     Returns its period, ticks.
     """
-    from litepulse.layout import TRAIN_MIN_PERIOD
+    from litepulse.layout import CHANGE_MIN_PERIOD
     from litepulse.line import Launch, Profile
     from litepulse.units import BitPeriod, Period
 
@@ -201,7 +201,7 @@ def dense_train(soc):
     channel = device.identity.inputs
     device.registers.configure(("capture_edges", 1 << channel | 1 << 16 + channel))
     device.registers.write_fields("event_mask", tx_train=1, edge=1)
-    period = TRAIN_MIN_PERIOD * device.identity.samples_per_cycle
+    period = CHANGE_MIN_PERIOD * device.identity.samples_per_cycle
     device.train.start(Launch("frame", 0x55, profile=1), Period(period, 0, 1))
     while soc.burst()[0].ready < 200:
         pass

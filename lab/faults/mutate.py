@@ -69,6 +69,7 @@ BENCHES = {
     "litepulse_lin": ("tb_lin",),
     "litepulse_lin_break": ("tb_lin",),
     "litepulse_line_rx": ("tb_capture",),
+    "litepulse_port": ("tb_port",),
     "litepulse_pulse": ("tb_capture", "tb_launch", "tb_responder"),
     "litepulse_receive": ("tb_streams", "tb_capture"),
     "litepulse_receive_store": ("tb_streams",),

@@ -21,7 +21,7 @@ BOARD = Board(
     programmers={"openFPGALoader": {"flash": ["-b", "colorlight-i5", "-f", "--unprotect-flash"], "ram": ["-b", "colorlight-i5", "-m"]}},
     usb=("0d28", "0204", "DAPLink"),
     maker=("Colorlight", "https://github.com/wuxx/Colorlight-FPGA-Projects"),
-    headers=(pmod("PMOD F, on P3", "pmodf"),),
+    headers=(pmod("PMOD F, on P3", "pmodf"), pmod("PMOD E", "pmode")),
     port="/dev/ttyACM0",
     special=(
         "The card is for the module on its extension board, which has the DAPLink and the headers.",

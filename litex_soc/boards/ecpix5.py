@@ -21,7 +21,7 @@ BOARD = Board(
     usb=("0403", "6010", "FT2232H"),
     bridge=("ECPIX-5*", "01"),
     maker=("LambdaConcept", "https://docs.lambdaconcept.com/ecpix-5/"),
-    headers=(pmod("PMOD 0", "pmod0"),),
+    headers=(pmod("PMOD 0", "pmod0"), pmod("PMOD 1", "pmod1")),
     special=(
         "The finest tick of the six boards, and with `SAMPLES=1` the soonest answer.",
         "At 200 MHz a synchroniser has little time to decide. If you have many edges and must be sure, read "

@@ -23,7 +23,11 @@ BOARD = Board(
     attach="hold its button while plugging in the USB cable",
     maker=("OrangeCrab", "https://github.com/orangecrab-fpga/orangecrab-hardware"),
     headers=(
-        pins("Feather header", "13=GPIO:13 12=GPIO:12 0/RX=GPIO:0 1/TX=GPIO:1", "A0=GPIO:18 A1=GPIO:19 A2=GPIO:20 A3=GPIO:21 A4=GPIO:22"),
+        pins(
+            "Feather header",
+            "13=GPIO:13 12=GPIO:12 11=GPIO:11 10=GPIO:10 9=GPIO:9 6=GPIO:6 5=GPIO:5 SCL=GPIO:3 SDA=GPIO:2 0/RX=GPIO:0 1/TX=GPIO:1",
+            "A0=GPIO:18 A1=GPIO:19 A2=GPIO:20 A3=GPIO:21 A4=GPIO:22 A5=GPIO:23",
+        ),
     ),
     port="/dev/ttyUSB0",
     special=(

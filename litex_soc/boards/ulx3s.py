@@ -61,11 +61,17 @@ BOARD = Board(
     usb=("0403", "6015", "FT231X"),
     bridge=("ULX3S*", "00"),
     maker=("Radiona", "https://github.com/emard/ulx3s"),
-    headers=(pins("J2", "GP14=U18 GP15=N17 GP16=N16 GP17=L16 GP18=H18 GP19=F17 GP20=D18"),),
+    headers=(
+        pins(
+            "J2",
+            "GP14=U18 GP15=N17 GP16=N16 GP17=L16 GP18=H18 GP19=F17 GP20=D18",
+            "GN14=U17 GN15=P16 GN16=M17 GN17=L17 GN18=H17 GN19=G18 GN20=E17 GN21=D17",
+        ),
+    ),
     port="/dev/ttyUSB0",
     special=(
         "With `VARIANT=linux` the board has a CPU that boots Linux from the flash: [linux-soc.md](../linux-soc.md#a-real-board). "
         "That was tried in simulation only. There a tick is 2.5 ns.",
-        "The pins beside these on J2 are called GN14 to GN20 and stay unused. Do not confuse GP with GN.",
+        "The pins of the marker port, GN14 to GN21, lie beside GP14 to GP21 on J2. Do not confuse GP with GN.",
     ),
 )

@@ -265,7 +265,7 @@ Options parse(int argc, char **argv)
 // --- pins to VCD --------------------------------------------------------------------------------------------------------------
 
 // The interrupt is no pin of a board without CPU, but good to see beside them.
-enum Pin { TX, RX, DE, TX_OE, IRQ, IN0, PINS = IN0 + INPUTS };
+enum Pin { TX, RX, DE, TX_OE, IRQ, IN0, PORT0 = IN0 + INPUTS, PINS = PORT0 + 8 };
 
 class Vcd {
 public:
@@ -297,7 +297,8 @@ public:
         buffer = head;
         static const char *const names[] = {"tx", "rx", "de", "tx_oe", "irq"};
         for (int p = 0; p < PINS; ++p)
-            buffer += "$var wire 1 " + std::string(1, id(p)) + " " + (p < IN0 ? names[p] : "in" + std::to_string(p - IN0))
+            buffer += "$var wire 1 " + std::string(1, id(p)) + " "
+                + (p < IN0 ? names[p] : p < PORT0 ? "in" + std::to_string(p - IN0) : "port" + std::to_string(p - PORT0))
                 + " $end\n";
         buffer += "$upscope $end\n$enddefinitions $end\n";
         return true;
@@ -568,7 +569,7 @@ private:
     VerilatedVcdC trace;
 #endif
     uint64_t edges = 0;                 // rising edges of the core's clock
-    unsigned pins = 0;                  // outputs as they were last seen: tx, tx_oe, de, irq
+    unsigned pins = 0;                  // outputs as they were last seen: tx, tx_oe, de, irq, port
     unsigned levels = 0;                // of the channels
     unsigned looped = 0;
     bool others = true, linked = true;  // what the stimulus does to the bus, and the other simulator
@@ -581,7 +582,8 @@ private:
 
     unsigned outputs() const
     {
-        return unsigned(model.pins_tx) | unsigned(model.pins_tx_oe) << 1 | unsigned(model.pins_de) << 2 | unsigned(model.irq) << 3;
+        return unsigned(model.pins_tx) | unsigned(model.pins_tx_oe) << 1 | unsigned(model.pins_de) << 2 | unsigned(model.irq) << 3
+            | unsigned(model.pins_port) << 4;
     }
 
     // The line as its pull-up shows it while it is not driven.
@@ -590,7 +592,8 @@ private:
     unsigned pin_levels() const
     {
         return line() << TX | (levels >> INPUTS & 1) << RX | (pins >> 2 & 1) << DE | (pins >> 1 & 1) << TX_OE
-            | (pins >> 3 & 1) << IRQ | (levels & ((1u << INPUTS) - 1)) << IN0;
+            | (pins >> 3 & 1) << IRQ | (levels & ((1u << INPUTS) - 1)) << IN0
+            | (pins >> 4 & 0xff) << PORT0;
     }
 
     void set(int channel, bool level) { levels = (levels & ~(1u << channel)) | unsigned(level) << channel; }

@@ -42,6 +42,7 @@ def test_every_pin_is_shown(files, name):
     shown = ElementTree.fromstring(files[f"docs/images/boards/{name}.svg"]).iter(f"{SVG}text")
     words = [text.text for text in shown]
     signals = {**made.pins, **{f"in{n}": pin for n, pin in enumerate(made.aux)}}
+    signals |= {f"port{n}": pin for n, pin in enumerate(made.port)}
     package = made.resolve(choose(name).board.fpgas[choose(name).fpga]())
     for signal, pin in signals.items():
         _, label = board_cards.places(name)[pin]

@@ -57,6 +57,7 @@ module litepulse_wishbone_tb #(
       .tx_o(tx_o),
       .tx_oe(tx_oe_o),
       .de_o(de_o),
+      .port_o(),
       .rx_i(rx_i),
       .aux_i(aux_i),
       .wb_clk_i(s_clk),

@@ -79,6 +79,7 @@ def waking(folder, sources, dead_ns, wait=None):
         shutil.copyfile(header, folder / header.name)
     memories = {("litepulse_program", "code"), ("litepulse_ram", "mem"), ("litepulse_sequencer", "mem")}
     stores = {("litepulse_receive_store", "mem_lo"), ("litepulse_receive_store", "mem_hi"), ("litepulse_lin", "entry_memory")}
+    stores |= {("litepulse_responder", "stored")}
     assert changed == memories | stores
     return copies
 

@@ -414,6 +414,7 @@ class Bench:
             parity=parities[profile.parity],
             stop=stops[Fraction(profile.stop)],
             invert=int(profile.invert),
+            to_port=int(profile.to_port),
         )
         taken = await self.config(f"profile{k}_period", raw & MASK32)
         self.profiles[k] = profile if taken else None
@@ -455,7 +456,9 @@ class Bench:
     async def train_stop(self):
         return await self.config("train_command", command=3)
 
-    async def train_adjust(self, n=0, step=0, wait=True):
+    async def train_adjust(self, n=0, step=0, wait=True, width=None):
+        if width is not None:
+            await self.config("train_width", width)
         await self.config("train_at_pulse", n)
         await self.config("train_step", step=step)
         return await self.config("train_command", command=2, wait=wait)

@@ -19,6 +19,7 @@ module litepulse_tb #(
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
     parameter int LIN_ENTRIES = 64,
+    parameter int PORT = 1,
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = S == 1 ? 1 : 2,
     parameter int WATCHDOG_UNIT = 8
@@ -77,6 +78,7 @@ module litepulse_tb #(
   logic [INPUTS-1:0] aux_wire = '0;   // 1: a wire from tx to this input instead
   wire tx_pin, de_pin, oe_pin;
   wire de_oe_pin;
+  wire [7:0] port_pin;
   wire rx_pin = (rx_bus ? tx_pin && rx_drive : rx_wire ? tx_pin : rx_drive) ^ rx_noise;
   wire [INPUTS-1:0] aux_pin = (aux_wire & {INPUTS{tx_pin}}) | (~aux_wire & aux_drive);
 
@@ -119,10 +121,10 @@ module litepulse_tb #(
 
     litepulse #(
         .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-        .LIN_ENTRIES(LIN_ENTRIES), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .START_CYCLE(START_CYCLE),
+        .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .START_CYCLE(START_CYCLE),
         .WATCHDOG_UNIT(WATCHDOG_UNIT)
     ) core (
-        .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
+        .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .port_o(port_pin), .rx_i, .aux_i,
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
         .ev_ready, .rx_ready, .tx_free, .lq_free,
         .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status, .levels,
@@ -153,11 +155,11 @@ module litepulse_tb #(
 `ifndef LITEPULSE_NETLIST
     #(
         .PHY(PHY), .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES),
-        .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
+        .PORT(PORT), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
     )
 `endif
     pins (
-        .pulse_clk, .pulse_rst, .edge_clk, .phy_rst, .tx_pad, .de_pad, .rx_pad(rx_pin), .aux_pad(aux_pin),
+        .pulse_clk, .pulse_rst, .edge_clk, .phy_rst, .tx_pad, .de_pad, .port_pad(port_pin), .rx_pad(rx_pin), .aux_pad(aux_pin),
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
         .ev_ready, .rx_ready, .tx_free, .lq_free,
         .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status, .levels,

@@ -7,7 +7,7 @@ waveforms are lists of (tick, level), the first entry being the level before any
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 from typing import Any, NamedTuple
@@ -131,6 +131,7 @@ class Profile(NamedTuple):
     parity: str = "none"
     stop: Fraction = Fraction(1)
     invert: bool = False
+    to_port: bool = False
 
     @property
     def idle(self):
@@ -173,6 +174,11 @@ class Launch:
             return self.width
         bits = self.profile.frame_bits if self.kind == FRAME else self.data + Fraction(self.profile.stop)
         return floor(bits * Fraction(self.profile.period))
+
+    @property
+    def mark(self):
+        """It goes to the marker port, not to the line."""
+        return self.kind == FRAME and self.profile is not None and self.profile.to_port
 
     def levels(self):
         """[(offset, level)] from the start; after `length` the line is at rest."""
@@ -263,6 +269,37 @@ def arbitrate(candidates, facts=()):
     return granted, refused
 
 
+# Marker port ---------------------------------------------------------------------------------------------------
+
+
+def arbitrate_marks(candidates, facts=(), samples=1):
+    """(granted, refused busy) of marks: one in a cycle, of timed ones the first in the order of sources. `facts`: best-effort marks that
+    are known to have left."""
+    granted, refused = [], []
+    for grant in sorted([*candidates, *facts], key=lambda g: (g.tick // samples, RANK[g.source])):
+        if not granted or granted[-1].tick // samples != grant.tick // samples:
+            granted.append(grant)
+        elif grant.source == TTY:
+            raise AssertionError(f"a best-effort mark at {grant.tick} in the cycle of another one")
+        else:
+            refused.append(grant)
+    return granted, refused
+
+
+def port_wave(marks, width, samples=1):
+    """The marker port from the marks that were granted: each code from the cycle of its tick on, for `width` ticks in whole cycles, or
+    until the next one. `width` 0: until the next one; it may be Steps, by the cycle of the mark."""
+    wave, width = [(ALWAYS, 0)], steps(width)
+    marks = sorted(marks)
+    for mark, following in zip(marks, [*marks[1:], None]):
+        begin = mark.tick // samples
+        cycles = -(-width.at(begin) // samples)
+        wave.append((begin * samples, mark.launch.data))
+        if cycles and (following is None or begin + cycles <= following.tick // samples):
+            wave.append(((begin + cycles) * samples, 0))
+    return normal(wave)
+
+
 # Queue ---------------------------------------------------------------------------------------------------------
 
 
@@ -306,6 +343,7 @@ class Adjust:
     num: int
     den: int  # the true denominator, 1 to 2^32
     step: int = 0
+    width: int | None = None  # of pulse n and those behind it; None: as before
 
     @property
     def period(self):
@@ -349,13 +387,18 @@ class Train:
     def tick(self, k):
         return floor(self.place(k))
 
+    def launch_of(self, k):
+        """What pulse k is: as at the start, with the width of the last change up to it that names one."""
+        widths = [change.width for change in self.changes if change.n <= k and change.width is not None]
+        return replace(self.launch, width=widths[-1]) if widths else self.launch
+
     def pulses(self, until=None, stop=None):
         """Grants of the pulses before tick `until`, at most `count`, none with a number from `stop` on."""
         out, k = [], 0
         while not (self.count and k >= self.count) and not (stop is not None and k >= stop):
             if until is not None and self.tick(k) >= until:
                 break
-            out.append(Grant(self.tick(k), self.launch, TRAIN, k))
+            out.append(Grant(self.tick(k), self.launch_of(k), TRAIN, k))
             k += 1
         return out
 

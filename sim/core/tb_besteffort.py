@@ -11,7 +11,7 @@ from sim.core.model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, 
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
 OUTPUT = sum(latencies(PHY))  # cycles from a word's answer to what obeys it at the pin
-PLACING = CONSTANTS["TRAIN_MIN_PERIOD"] * S  # longer than the train takes to place its next pulse
+PLACING = CONSTANTS["CHANGE_MIN_PERIOD"] * S  # longer than the train takes to place its next pulse
 TTY = Profile(Fraction(1100 * S, 256))
 
 

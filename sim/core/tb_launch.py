@@ -29,7 +29,7 @@ from sim.core.model import (
 from sim.long_runs import LONG
 
 LMIN = CONSTANTS["LMIN_CYCLES"] * S
-MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
+MINIMUM = CONSTANTS["CHANGE_MIN_PERIOD"] * S
 
 
 async def commit(bench, entries):

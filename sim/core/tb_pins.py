@@ -39,7 +39,7 @@ async def test_promise1_driver_enable(dut):
         await bench.until(tick + lead + lag + 50 * S)
         start = bench.ahead_train() + lead
         count = 12 if FAST else 5
-        whole = max(pulse.length + lead + lag + 3, CONSTANTS["TRAIN_MIN_PERIOD"] * S + lead)
+        whole = max(pulse.length + lead + lag + 3, CONSTANTS["CHANGE_MIN_PERIOD"] * S + lead)
         await bench.train_words(whole, 1, 2, pulse, start, count)
         assert await bench.train_start()
         train = Train(start, whole, 1, 2, count, pulse)
@@ -338,7 +338,7 @@ async def test_promise7_clock_ratio_moves_nothing(dut):
         pulse = Launch(PULSE, bench.profiles[1], width=3, index=1)
         await bench.responder(pulse, 90 * S, trigger=1, channel=0, rise=1, fall=1, rearm=1)
         start = 5000 * S
-        await bench.train_words((CONSTANTS["TRAIN_MIN_PERIOD"] + 12) * S, 1, 3, pulse, start, 12)
+        await bench.train_words((CONSTANTS["CHANGE_MIN_PERIOD"] + 12) * S, 1, 3, pulse, start, 12)
         assert await bench.train_start()
         for n in range(8):
             await bench.launch(start + 31 * S + n * 411 * S, frame, n)

@@ -40,6 +40,7 @@ from sim.core.model import (
     Steps,
     Train,
     arbitrate,
+    arbitrate_marks,
     capture,
     driver_wave,
     edges,
@@ -48,6 +49,7 @@ from sim.core.model import (
     level_at,
     line_wave,
     normal,
+    port_wave,
     queue_fates,
     receive,
     same_list,
@@ -58,7 +60,7 @@ from sim.core.model import (
 from sim.long_runs import LONG
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
-MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
+MINIMUM, FASTEST = CONSTANTS["CHANGE_MIN_PERIOD"] * S, CONSTANTS["TRAIN_MIN_PERIOD"] * S
 ON_EDGE, ON_BYTE, ON_BREAK = 1, 2, 3  # triggers of the responder
 BURST_MIN = CONSTANTS["BURST_MIN_CYCLES"] * S
 RESPONSE = {ON_EDGE: "RESPONSE_MIN_CYCLES", ON_BYTE: "RESPONSE_MIN_BYTE", ON_BREAK: "RESPONSE_MIN_BREAK"}
@@ -110,6 +112,9 @@ class Scene:
     def __init__(self, seed):
         self.rng = rng = random.Random(seed)
         self.clocks = rng.choice(sorted(CLOCKS))
+        self.fast = seed % 3 == 0  # the train is one that only stops
+        # In some scenes the frames of profile 3 are marks.
+        self.marks, self.mark_width = seed % 2 == 0, rng.choice((0, 1, S + 1, rng.randrange(1, 400 * S)))
         self.profiles = [self.format(k) for k in range(4)]
         self.lead, self.lag = rng.choice(
             ((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S)), (rng.randrange(400 * S), rng.randrange(60 * S)))
@@ -147,6 +152,7 @@ class Scene:
             rng.choice(("none", "odd", "even", "mark", "space")),
             rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))),
             (k > 0 or PHY in ("generic", "model")) and rng.random() < 0.3,
+            k == 3 and self.marks,
         )
 
     def a_filter(self):
@@ -171,13 +177,14 @@ class Scene:
 
     async def run(self, dut):
         rng = self.rng
-        self.bench = bench = await Bench.start(dut, self.clocks)
+        self.bench = bench = await Bench.start(dut, self.clocks, watch=("tx", "de", "port"))
         bench.random = rng
         await bench.record()
         for k, profile in enumerate(self.profiles):
             assert await bench.profile(k, profile)
             if k == 0:
                 self.set_rest()
+        assert await bench.config("port", width=self.mark_width)
         await bench.config("driver_enable", lead=self.lead, lag=self.lag)
         await bench.filter(*self.filter)
         assert await bench.echo(self.tail)
@@ -188,6 +195,9 @@ class Scene:
         bench.drain_start(rng.randrange(5, 60))
         shot = self.launch()
         whole = max(shot.length + rng.randrange(4 * S, 300 * S), MINIMUM + self.lead)
+        if self.fast:
+            whole = rng.randrange(FASTEST, MINIMUM) + self.lead
+            shot = Launch(PULSE, self.profiles[1], 0, rng.randrange(1, FASTEST // 2), 1)
         den = rng.choice((1, 7, 29, 147, 1 << 32))
         start = bench.ahead_train() + self.lead
         self.train = Train(start, whole, rng.randrange(den), den, 0, shot)
@@ -522,8 +532,7 @@ class Scene:
     async def changes(self):
         """Of the train, and its stop."""
         rng, bench = self.rng, self.bench
-        self.asked = []
-        while bench.now < self.train_end - 2000 * S:
+        while not self.fast and bench.now < self.train_end - 2000 * S:
             await bench.cycles(rng.randrange(400, 2500))
             passed = len(self.train.pulses(until=bench.now))
             n = rng.choice((0, passed + 1, passed + rng.randrange(2, 12)))
@@ -531,8 +540,11 @@ class Scene:
             period = Fraction(first.whole) + rng.choice((Fraction(0), Fraction(rng.randrange(5), 5)))
             whole, num, den = int(period) + rng.randrange(9), (period % 1).numerator, (period % 1).denominator
             step = rng.choice((0, 1, -1, 5 * S, rng.randrange(100 * S)))
+            width = rng.choice((None, 1, S + 1, rng.randrange(1, 150 * S)))  # of a frame or a break it does nothing
             known = len(bench.select(APPLIED, TRAIN_CHANGE)) + len(bench.select(REFUSED, TRAIN_CHANGE))
             await bench.train_words(whole, num, den)
+            if width is not None:
+                assert await bench.config("train_width", width)
             await bench.train_adjust(n, step)
             for _ in range(10_000):
                 answers = [r for r in bench.events if r.source == TRAIN_CHANGE and r.kind in (APPLIED, REFUSED)]
@@ -542,8 +554,10 @@ class Scene:
             answer = answers[known]
             if answer.kind == APPLIED:
                 assert answer.data == n or n == 0
-                self.train.adjust(Adjust(answer.data, whole, num, den, step))
-            self.asked.append(answer)
+                self.train.adjust(Adjust(answer.data, whole, num, den, step, width))
+            elif width is not None:
+                # The word stays; a change that is refused does not.
+                assert await bench.config("train_width", self.train.launch_of(passed + 100).width)
         await bench.until(self.train_end)
         self.stopping = True
         await bench.train_stop()
@@ -576,17 +590,20 @@ class Scene:
         tty = [self.as_launched(grant) for grant in tty]
 
         def competing(answers):
-            return arbitrate([self.as_launched(grant) for grant in [*queue, *train, *answers]], tty)
+            """(granted, refused, marks granted, marks refused)."""
+            timed = [self.as_launched(grant) for grant in [*queue, *train, *answers]]
+            marks = [grant for grant in timed if grant.launch.mark]
+            return *arbitrate([grant for grant in timed if not grant.launch.mark], tty), *arbitrate_marks(marks, (), S)
 
         def shows(granted):
             return switched((self.line, shifted(line_wave(granted, self.resting()), 1)), self.loop, S)
 
-        launched, _ = competing(self.responses())
+        launched = competing(self.responses())[0]
         echo, line = self.echo(launched), shows(launched)
         heard = self.heard(line, echo)
-        granted, refused = competing(self.answers(self.triggers(line, heard, echo)))
+        granted, refused, marks, losers = competing(self.answers(self.triggers(line, heard, echo)))
         # Records.
-        bench.check_launches(granted, refused)
+        bench.check_launches([*granted, *marks], [*refused, *losers])
         same_list(
             "refused by the queue",
             [(r.flags, r.data) for r in bench.select(REFUSED, QUEUE) if r.flags != BUSY],
@@ -612,7 +629,8 @@ class Scene:
         prepared += [(begin * S, (end + OUTPUT + 40) * S) for begin, end, held in self.held.spans() if held]
         # A byte's lead is counted again, too; and the stop of a train holds bytes back.
         prepared += [(cycle * S, (cycle + 40) * S + self.longest_lead) for cycle, _ in self.leads.steps[1:]]
-        for a, b in gaps(granted, self.end):
+        # A byte does not begin over a mark whose time is known, as over any launch.
+        for a, b in gaps([*granted, *(grant._replace(launch=Launch(PULSE, None, width=1)) for grant in marks)], self.end):
             if a <= stop[0].tick <= b:
                 continue
             while upcoming is not None and upcoming.tick < a:
@@ -633,7 +651,7 @@ class Scene:
         for grant in tty:
             assert self.rests.at(grant.tick // S) == grant.launch.profile.idle, f"{grant} begins at the level of its start bit"
         # Pins.
-        count = bench.check_line(granted, self.resting())
+        count = bench.check_line(granted, self.resting()) + bench.check_pin("port", port_wave(marks, self.mark_width, S))
         # A byte held back while its lead runs, or just as it has run out, takes the lead back, and so does a response that is cancelled;
         # what is waited for when the lead changes may miss it, or have another one, once. All else about `de` is exact.
         leads, waited_for = self.leads.later(OUTPUT), self.waited_for([*granted, *refused])
@@ -676,7 +694,8 @@ class Scene:
             [(BUSY, regmap.config("driver_enable").index)] * self.refused_words,
         )
         bench.check_sequence()
-        kinds = {(g.source, g in refused) for g in [*granted, *refused]}
+        kinds = {(g.source, g in refused) for g in [*granted, *refused]} | ({"mark"} if marks else set())
+        kinds |= {"fast"} if self.fast else set()
         kinds |= {("trigger", trigger) for _, _, trigger in self.counted}
         kinds |= {("burst", grant in refused) for grant in self.in_bursts if grant in granted or grant in refused}
         return count + len(bench.events) + len(received), kinds
@@ -686,7 +705,9 @@ class Scene:
 async def test_random_scenes(dut):
     """All promises at once."""
     kinds, wanted = set(), {(QUEUE, False), (TRAIN, False), (RESPONDER, False), (TTY, False)}
-    wanted |= {(QUEUE, True), (TRAIN, True), ("trigger", ON_EDGE), ("trigger", ON_BYTE), ("burst", False)} if FAST else set()
+    wanted |= (
+        {(QUEUE, True), (TRAIN, True), ("trigger", ON_EDGE), ("trigger", ON_BYTE), ("burst", False), "mark", "fast"} if FAST else set()
+    )
     wanted |= {("trigger", ON_BREAK), ("burst", True)} if LONG else set()
     least = 20 if LONG else 2 if FAST else 1
     for number in range(3 * least):

@@ -43,7 +43,7 @@ REST = CONSTANTS["RESPONSE_REST"]
 BURST_MIN = CONSTANTS["BURST_MIN_CYCLES"] * S
 CHANNEL = 1 % LINE  # an input other than the first, where there is one
 TTY = Profile(Fraction(9 * S))
-PERIOD = (CONSTANTS["TRAIN_MIN_PERIOD"] + 20) * S
+PERIOD = (CONSTANTS["CHANGE_MIN_PERIOD"] + 20) * S
 
 
 async def start_bench(dut, clocks="unrelated", profile=TTY):

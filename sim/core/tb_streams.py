@@ -161,7 +161,7 @@ async def test_promise6_receive_overflow_pairs(dut):
     assert await bench.profile(0, profile) and await bench.profile(1, profile)
     await bench.config("line", loopback=1, rx_enable=1)
     frame = Launch(FRAME, profile, 0x15, index=1)
-    period = max(frame.length + 1, CONSTANTS["TRAIN_MIN_PERIOD"] * S)
+    period = max(frame.length + 1, CONSTANTS["CHANGE_MIN_PERIOD"] * S)
     lost = 9
     start = bench.ahead_train()
     await bench.train_words(period, 0, 1, frame, start, RX_FULL + lost)

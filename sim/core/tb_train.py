@@ -9,10 +9,12 @@ from sim.core.bench import CONSTANTS, FAST, FULL, Bench, S, figure
 from sim.core.model import (
     ALWAYS,
     APPLIED,
+    BREAK,
     BUSY,
     FRAME,
     INVALID,
     LATE,
+    ORDER,
     PULSE,
     REFUSED,
     TRAIN_CHANGE,
@@ -21,13 +23,17 @@ from sim.core.model import (
     Grant,
     Launch,
     Profile,
+    QueueEntry,
     Train,
     arbitrate,
     driver_wave,
+    queue_fates,
+    same_list,
 )
 from sim.long_runs import LONG
 
-MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
+MINIMUM = CONSTANTS["CHANGE_MIN_PERIOD"] * S  # of a train that can be changed
+FASTEST = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 START = CONSTANTS["TRAIN_LMIN_CYCLES"] * S
 CHANGE, REDO = CONSTANTS["CHANGE_LMIN"] * S, CONSTANTS["CHANGE_REDO"] * S
 PERIOD = MINIMUM + 60 * S
@@ -141,15 +147,15 @@ async def test_promise4_shortest_period_and_limits(dut):
     bench, launch = await start_bench(dut, "1:4", events=False)
     count = 300 if FAST else 50
     bench.drain_start()
-    train = await begin(bench, Launch(PULSE, bench.profiles[1], width=1, index=1), MINIMUM, 1, 3, count, clear=False)
+    train = await begin(bench, Launch(PULSE, bench.profiles[1], width=1, index=1), FASTEST, 1, 3, count, clear=False)
     await bench.until(train.tick(count) + 60 * S)
     await bench.drain_stop()
     bench.check_line(train.pulses())
     assert [r.data for r in bench.select(TRAIN_DONE)] == [count] and not bench.select(REFUSED)
     bench.events.clear()
-    await bench.train_words(MINIMUM - 1, 2, 3, launch, bench.ahead(5), 3)
+    await bench.train_words(FASTEST - 1, 2, 3, launch, bench.ahead(5), 3)
     await bench.train_start()
-    await bench.train_words(MINIMUM, 0, 1)
+    await bench.train_words(FASTEST, 0, 1)
     await bench.config("train_start_lo", max(0, bench.now - 5))
     await bench.train_start()  # in the past
     await bench.cycles(60)
@@ -349,6 +355,180 @@ async def test_promise5_stamp_of_a_pulse_behind_a_refused_change(dut):
 
 
 @cocotb.test()
+async def test_promise4_width_of_a_running_train(dut):
+    """The pulse that a change names is the first with its width, whichever pulse that is and whatever else changes, also while the one
+    before is on the line; a change that is refused changes no width."""
+    bench, launch = await start_bench(dut, "unrelated", width=7)
+    period = MINIMUM + 9 * S
+    train = await begin(bench, launch, period)
+    rng, taken, refused = bench.random, 0, 0
+    for trial in range(90 if FULL else 30):
+        await bench.cycles(rng.randrange(1, period // S))
+        passed = len(train.pulses(until=bench.now))
+        n = (0, passed + 3, passed, 0, passed + 1, passed + 2, passed - 1)[trial % 7]
+        width = rng.choice((1, 2, S, 2 * S + 1, 4 * S - 1, 4 * S, period - MINIMUM // 2, MINIMUM - 1))
+        step = rng.choice((0, 0, 1, 200 * S))
+        await bench.train_words(period)
+        await bench.train_adjust(n, step, width=width)
+        answer = await outcome(bench)
+        if answer.kind == APPLIED:
+            train.adjust(Adjust(answer.data, period, 0, 1, step, width))
+            taken += 1
+        else:
+            assert (answer.kind, answer.flags, answer.data) == (REFUSED, LATE, n), answer
+            refused += 1
+        if trial % 3 == 2:  # a change that names none keeps it; the word stays as it was written, so it is written back after a refusal
+            await bench.train_words(period)
+            await bench.train_adjust(0, 0, width=train.launch_of(1 << 20).width if answer.kind == REFUSED else None)
+            answer = await outcome(bench)
+            assert answer.kind == APPLIED, answer
+            train.adjust(Adjust(answer.data, period, 0, 1))
+    assert taken > 10 and refused > 3, (taken, refused)
+    await bench.train_adjust(0, 0, width=0)
+    answer = await outcome(bench)
+    assert (answer.kind, answer.flags) == (REFUSED, INVALID), answer
+    await bench.train_adjust(0, 0, width=3)
+    answer = await outcome(bench)
+    assert answer.kind == APPLIED, answer
+    train.adjust(Adjust(answer.data, period, 0, 1, 0, 3))
+    await bench.train_words(period)
+    await bench.train_adjust(len(train.pulses(until=bench.now)) + 3, 1, width=5)
+    assert not await bench.config("train_width", 9), "not while a change waits"
+    answer = await outcome(bench)
+    train.adjust(Adjust(answer.data, period, 0, 1, 1, 5))
+    await bench.cycles(3 * period // S)
+    await bench.train_stop()
+    stop = await outcome(bench)
+    await bench.cycles(400)
+    await bench.drain()
+    granted, busy = arbitrate(train.pulses(stop=stop.data))
+    bench.check_line(granted)
+    bench.check_launches(granted, busy, sources=(1,))
+    bench.check_sequence()
+    figure(4, "width of a running train", taken + refused)
+
+
+@cocotb.test()
+async def test_promise4_width_of_a_train_of_frames(dut):
+    """Neither a width of 0 nor another one does anything to frames and breaks."""
+    bench, _ = await start_bench(dut, "1:1")
+    for kind in (FRAME, BREAK):
+        bench.events.clear()
+        launch = Launch(kind, bench.profiles[1], 0x55 if kind == FRAME else 3, index=1)
+        train = await begin(bench, launch, PERIOD)
+        for width in (0, 1, 300 * S):
+            await bench.train_words(PERIOD)
+            await bench.train_adjust(0, 3, width=width)
+            answer = await outcome(bench)
+            assert answer.kind == APPLIED, answer
+            train.adjust(Adjust(answer.data, PERIOD, 0, 1, 3, width))
+            await bench.cycles(2 * PERIOD // S)
+        await bench.train_stop()
+        stop = await outcome(bench)
+        await bench.cycles(400)
+        await bench.drain()
+        bench.check_line(train.pulses(stop=stop.data), since=train.tick(0) - 1)
+
+
+@cocotb.test()
+async def test_promise4_fast_train_takes_only_a_stop(dut):
+    """Of a train that is faster than one that can be changed no command but a stop is looked at; the next one can be changed again."""
+    bench, launch = await start_bench(dut, "1:1", events=False)
+    lead, grants = 3 * S + 1, []
+    assert await bench.config("driver_enable", lead=lead, lag=0)
+    for period, fast in ((MINIMUM + lead - 1, True), (MINIMUM + lead, False), (FASTEST + lead, True)):
+        bench.events.clear()
+        train = await begin(bench, launch, period, 0, 1, 150)
+        bench.events.clear()
+        await bench.train_words(MINIMUM + 90 * S)
+        await bench.config("train_at_pulse", 0)
+        await bench.config("train_step", step=0)
+        taken = [await bench.config("train_command", command=command) for command in (1, 0, 2)]
+        assert taken == [False, False, not fast]
+        await bench.until(train.tick(40))
+        await bench.drain()
+        if fast:
+            assert [(r.kind, r.flags, r.source, r.data) for r in bench.events] == [(REFUSED, INVALID, TRAIN_CHANGE, 0)] * 3, bench.events
+        else:
+            assert [(r.kind, r.flags) for r in bench.events] == [(REFUSED, BUSY), (REFUSED, BUSY), (APPLIED, 0)], bench.events
+            train.adjust(Adjust(bench.events[-1].data, MINIMUM + 90 * S, 0, 1))
+        await bench.until(train.tick(150) + 100 * S)
+        assert not bench.status("train_running")
+        grants += train.pulses()
+        # the end by its count ends that, too: there is no train to be changed
+        bench.events.clear()
+        await bench.drain()
+        bench.events.clear()
+        await bench.config("train_command", command=2)
+        answer = await outcome(bench)
+        assert (answer.kind, answer.flags, answer.source) == (REFUSED, INVALID, TRAIN_CHANGE), answer
+    await bench.train_words(FASTEST + lead - 1, 0, 1, launch, bench.ahead_train() + lead)
+    assert not await bench.train_start()
+    answer = await outcome(bench)
+    assert (answer.kind, answer.flags) == (REFUSED, INVALID), answer
+    bench.check_line(grants)
+    figure(4, "commands to a fast train", len(grants))
+
+
+@cocotb.test()
+async def test_promise4_fast_train_is_stopped_at_every_phase(dut):
+    """The shortest period, and a stop that arrives at any cycle of it: no pulse before it is missing, none comes behind it."""
+    bench, launch = await start_bench(dut, "1:1", events=False)
+    grants, stops = [], 0
+    # The program's way from pulse to pulse is as long as such a period with a count, or a denominator of 2^32.
+    for den, count, apart in ((1, 0, 1 if FULL else 5), (1, 1 << 20, 3 if FULL else 7), (1 << 32, 0, 3 if FULL else 7)):
+        for phase in range(0, FASTEST // S, apart):
+            bench.events.clear()
+            train = await begin(bench, launch, FASTEST, 0, den, count)
+            await bench.until(train.tick(3) + phase * S + phase % S)
+            await bench.train_stop()
+            stop = await outcome(bench)
+            assert (stop.kind, stop.flags) == (APPLIED, 0x80), stop
+            # It is reported within 40 cycles, behind a pulse that has just left: within 170.
+            assert train.tick(stop.data) >= stop.tick - 170 * S, f"pulse {stop.data} is missing at {train.tick(stop.data)}, {stop}"
+            assert train.tick(stop.data - 1) <= stop.tick + 8 * S, "none starts after it"
+            grants += train.pulses(stop=stop.data)
+            stops += 1
+            await bench.cycles(2 * FASTEST // S)
+    bench.check_line(grants)
+    figure(4, "stops of a fast train", stops)
+
+
+@cocotb.test()
+async def test_promise4_fast_train_beside_a_busy_queue(dut):
+    """The shortest period while the queue's program never rests: entries as close as they can be without one that is late, and entries
+    that are refused one after the other. Each edge is at its tick."""
+    bench, launch = await start_bench(dut, "1:1", events=False, width=6 * S)
+    await bench.record("train_done", "control", "refused_train", "refused_queue")
+    profile, space = bench.profiles[1], (44 + CONSTANTS["LMIN_CYCLES"]) * S  # an entry is reported, the next one is at the head
+    entries, count = [], 800 if FULL else 400
+    bench.drain_start(3)
+    train = await begin(bench, launch, FASTEST, 1, 7, count, clear=False)
+    tick, refused = max(train.tick(2), bench.ahead(4)), 0
+    while tick < train.tick(count - 12):
+        while int(bench.dut.lq_free.value) < 4:
+            await bench.sys_cycles(20)
+        tick = max(tick, bench.ahead(2))
+        out_of_order = len(entries) % 40 >= 30  # done with as soon as it is read
+        refused += out_of_order
+        pulse = Launch(PULSE, profile, width=1 + len(entries) % (5 * S), index=1)
+        entries.append(QueueEntry(1000 - refused if out_of_order else tick, pulse, len(entries)))
+        await bench.launch(entries[-1].tick, pulse, entries[-1].tag)
+        tick += 110 * S if out_of_order else space
+    await bench.until(train.tick(count) + 100 * S)
+    await bench.drain_stop()
+    assert not bench.select(4), "all records were read in time"
+    assert not [r for r in bench.events if r.flags == LATE], "none is late"
+    granted, losers = arbitrate([*queue_fates(entries), *train.pulses()])
+    assert refused == len([r for r in bench.select(REFUSED, 0) if r.flags == ORDER]) > 50
+    bench.check_line(granted)
+    same_list("busy pulses", [r.data for r in bench.select(REFUSED, 1)], [g.name for g in losers if g.source == 1])
+    assert {g.source for g in losers} == {0, 1}, "both lose sometimes"
+    assert [r.data for r in bench.select(TRAIN_DONE)] == [count]
+    figure(4, "fast train beside a busy queue", len(granted))
+
+
+@cocotb.test()
 async def test_promise4_adjust_refused(dut):
     """Busy while one is pending, invalid below the minimum, beyond the count or without a train; the train goes on unchanged."""
     bench, launch = await start_bench(dut, "1:1")
@@ -414,19 +594,21 @@ async def test_promise4_lead_stays_while_a_train_runs(dut):
 
 @cocotb.test()
 async def test_promise4_step_inside_lmin(dut):
-    """A step back that would put pulse n less than Lmin ahead is refused and changes nothing; the nearest legal one is taken."""
+    """A step back that would put pulse n less than Lmin ahead is refused and changes nothing; the nearest legal one is taken, with
+    the new width."""
     bench, launch = await start_bench(dut, "1:1")
     period, fates = MINIMUM + 300 * S, []
     train = await begin(bench, launch, period)
     distances = range(0, MINIMUM, 1 if FULL else 3 * S + 1 if FAST else 7 * S + 1)
-    for distance in distances:
+    for number, distance in enumerate(distances):
         n = len(train.pulses(until=bench.now)) + 4
+        width = (1, 5 * S + 1, S, 40 * S, 4 * S - 1)[number % 5]
         await bench.train_words(period, 0, 1)
-        await bench.train_adjust(n, distance - period)  # pulse n `distance` after pulse n-1
+        await bench.train_adjust(n, distance - period, width=width)  # pulse n `distance` after pulse n-1
         await bench.until(train.tick(n) + 20 * S)
         answer = await outcome(bench)
         if answer.kind == APPLIED:
-            train.adjust(Adjust(n, period, 0, 1, distance - period))
+            train.adjust(Adjust(n, period, 0, 1, distance - period, width))
         else:
             assert (answer.kind, answer.flags, answer.data) == (REFUSED, LATE, n)
         fates.append(answer.kind)

@@ -12,7 +12,7 @@ from sim.core.bench import CONSTANTS, FAST, Bench, S
 from sim.core.model import APPLIED, CONTROL, PULSE, QUEUE, RESPONDER, TRAIN, TRAIN_CHANGE, TX, Grant, Launch, Profile, Train
 
 UNIT = 1 << int(os.environ.get("LITEPULSE_PARAM_WATCHDOG_UNIT", "8"))  # as in litepulse_tb
-PERIOD = (CONSTANTS["TRAIN_MIN_PERIOD"] + 20) * S
+PERIOD = (CONSTANTS["CHANGE_MIN_PERIOD"] + 20) * S
 STOP_FLAG = regmap.EVENT_FLAG_STOP
 CONFIG = regmap.REGIONS["CONFIG"][0]
 # What the watchdog hands over, in this order.
@@ -90,7 +90,7 @@ async def stops_all(dut, clocks):
         await bench.sys_cycles(16)
     fired = watch.fired_tick
     await bench.sys_cycles(200)
-    await bench.cycles(200)
+    await bench.cycles(250)
     watch.check(limit)
     assert bench.config_answers() == before + len(STOPS) & 0xFF
     bench.config_count = bench.config_answers()

@@ -21,20 +21,26 @@ MODULES = (
     "tb_pins",
     "tb_stranger",
     "tb_watchdog",
+    "tb_port",
     "tb_lin",
     "tb_random",
 )
 # (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3, 8: 1}
 # Icarus is a second opinion, and slow.
-ON_ICARUS = {1: ("tb_launch", "tb_responder", "tb_capture", "tb_watchdog", "tb_random"), 2: ("tb_random",), 4: ("tb_random",), 8: ()}
+ON_ICARUS = {
+    1: ("tb_launch", "tb_responder", "tb_capture", "tb_watchdog", "tb_port", "tb_random"),
+    2: ("tb_port", "tb_random"),
+    4: ("tb_port", "tb_random"),
+    8: (),
+}
 
 
 # The quick tier: each module once, and each number of samples per cycle that a board has.
 QUICK = {
     1: ("tb_lin", "tb_random", "tb_responder", "tb_stranger", "tb_watchdog"),
     2: ("tb_besteffort", "tb_pins", "tb_train"),
-    4: ("tb_capture", "tb_launch", "tb_streams"),
+    4: ("tb_capture", "tb_launch", "tb_port", "tb_streams"),
 }
 CASES = [
     pytest.param(
@@ -80,6 +86,7 @@ ACROSS = {
     "tb_train": ("test_promise4_adjust_named_pulse", "test_promise4_skipped_pulses_use_their_number"),
     "tb_capture": ("test_promise5_filter", "test_promise5_received_less_launched", "test_promise5_receive_every_format"),
     "tb_stranger": ("test_promise5_stranger_sends",),
+    "tb_port": ("test_promise1_marks",),
     "tb_lin": ("test_promise1_lin_across_a_carry", "test_promise1_lin_answers"),
     "tb_random": ("test_random_scenes",),
 }

@@ -149,6 +149,14 @@ def test_train_adjust_keeps_or_drops_the_fraction():
     assert [train.tick(k) for k in range(7, 10)] == [95, 109, 129]
 
 
+def test_train_changes_its_width():
+    train = Train(0, 10, launch=Launch(PULSE, P10, width=1))
+    train.adjust(Adjust(2, 10, 0, 1, width=5))
+    train.adjust(Adjust(3, 20, 0, 1))  # names none
+    train.adjust(Adjust(5, 20, 0, 1, width=7))
+    assert [(g.tick, g.end) for g in train.pulses(stop=6)] == [(0, 1), (10, 11), (20, 25), (40, 45), (60, 65), (80, 87)]
+
+
 def test_train_ends():
     train = Train(5, 7, count=3, launch=Launch(PULSE, P10, width=1))
     assert [g.tick for g in train.pulses()] == [5, 12, 19]

@@ -22,7 +22,7 @@
     g_halves = g_halves + (stop == litepulse_map_pkg::STOP_1 ? 6'd2 : stop == litepulse_map_pkg::STOP_1_5 ? 6'd3 : 6'd4);
     g_free   = txb_valid && !hold && !flush && !flushing && known && prof0_valid && !prof0_changed && sources_ok
         && lead_rest == 16'd0 && nde_lead == '1
-        && state != WAIT && state != LEAD && !grant && !started && !rst;
+        && state != WAIT && state != LEAD && recent == 4'd0 && !grant && !started && !rst;
     if (!due || started) assume (!grant);
     assume (started == f_granted);
   end
@@ -80,7 +80,7 @@
 
   // The arbiter: nothing is granted while the line is busy, which is for 7 bits of 4 cycles at least, the shortest frame.
   always_comb begin
-    if (g_age < 5'd27) assume (!grant);
+    if (g_age < 5'd27 && !is_mark) assume (!grant);
     if (f_past && !txb_valid) assume (!grant);
   end
 
@@ -137,6 +137,9 @@
       assert (waited == (g_unreported && g_age == 5'(KE - 1)));
       if (txb_pop && !waited) assert (state == FLUSH);
       if (ev_req) assert (g_unread <= 4'd10 && g_age == 5'(g_unread) + 5'(KE));  // invariant
+      // a mark is not on the line: a pause keeps the next record away
+      if (recent != 4'd0) assert (is_mark && g_age == 5'(KE + 15) - 5'(recent) && (state == IDLE || state == FLUSH));
+      if (is_mark && state != WAIT && recent == 4'd0) assert (g_age >= 5'(KE + 15));
     end
   end
   always_ff @(posedge clk) begin
@@ -170,7 +173,7 @@
   logic       g_on;
   logic [1:0] g_nothing;     // cycles without any of it; stays at the top
   always_ff @(posedge clk) begin
-    g_on      <= !rst && (started || (g_on && line_active && !start_timed));
+    g_on      <= !rst && ((started && !to_port) || (g_on && line_active && !start_timed));
     g_nothing <= (rst || txb_valid || !txb_none || g_on || started || flush || g_flush) ? 2'd0 : g_nothing == '1 ? '1 : g_nothing + 2'd1;
   end
   always_comb begin

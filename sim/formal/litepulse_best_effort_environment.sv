@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What litepulse_best_effort takes for granted: profile 0 stands still unless litepulse_config
 // reports a change; the transmit FIFO keeps its head until it is popped; time passes;
-// litepulse_events takes a report within 11 cycles; a frame is 7 bits of 4 cycles at least. For the
-// proof also changed: the profile has changed since reset; age: cycles since a byte began, which
+// litepulse_events takes a report within 11 cycles; a frame is 7 bits of 4 cycles at least, a
+// mark is not on the line. For the proof also changed: the profile has changed since reset; age: cycles since a byte began, which
 // stays at the top; unread: cycles that a report has waited.
 `include "litepulse_environment.svh"
 module litepulse_best_effort_environment #(
@@ -18,6 +18,8 @@ module litepulse_best_effort_environment #(
     input  logic [1:0]            data_bits,
     input  logic                  parity,
     input  logic [1:0]            stop,
+    input  logic                  to_port,
+    input  logic                  is_mark,       // what began last was one
     input  logic                  txb_valid,
     input  logic [7:0]            txb_data,
     input  logic                  txb_pop,
@@ -31,11 +33,11 @@ module litepulse_best_effort_environment #(
     output logic [3:0]           unread
 );
   logic                  past = 1'b0, rst_was, kept;
-  logic [40:0]           profile, profile_was;
+  logic [41:0]           profile, profile_was;
   logic [7:0]            head;
   logic [63-$clog2(S):0] now_was;
   initial age = '1;
-  assign profile = {stop, parity, data_bits, period};
+  assign profile = {to_port, stop, parity, data_bits, period};
   always_ff @(posedge clk) begin
     past        <= 1'b1;
     rst_was     <= rst;
@@ -53,7 +55,7 @@ module litepulse_best_effort_environment #(
     if (past && rst_was) `ASSUME(!prof0_changed && !prof0_valid);
     if (past && kept && !rst) `ASSUME(txb_valid && txb_data == head);
     if (past && !rst_was) `ASSUME(now == now_was + 1'b1);
-    if (past && age < 5'd27) `ASSUME(!start_timed && line_active);
+    if (past && age < 5'd27 && !is_mark) `ASSUME(!start_timed && line_active);
     if (past && unread == 4'd10) `ASSUME(ev_ack);
   end
 endmodule

@@ -12,7 +12,7 @@
   logic        g_known = 1'b0;              // written
   logic        g_few;
   (* anyseq *) logic g_matters;             // what is read in this cycle
-  logic        g_queue, g_config;           // in this cycle it is written by ...
+  logic        g_timed, g_config;           // in this cycle it is written by ...
   logic        g_shown = 1'b0;              // the output shows it, as it was then
   logic [43:0] g_word;
   logic [31:0] g_width, f_config;
@@ -23,14 +23,15 @@
   logic [1:0]  f_age = 2'd0;
   logic        f_soon = 1'b0;               // a read was announced in the last cycle
   always_ff @(posedge clk) f_soon <= read_soon;
-  initial assume (queue == 4'd0 && rests && wrote == 3'd0);
+  initial assume (timed == 4'd0 && rests && wrote == 3'd0);
   always_comb begin
     assume (g_entry != 3'd7 && (may_read || f_soon || !g_matters) && (ren || !g_matters));
-    g_queue  = queue[1] && g_entry == 3'd5;
+    g_timed  = timed[1] && g_entry == (is_train[1] ? 3'd6 : 3'd5);
     g_config = cfg_write.we && cfg_ready && g_entry == {!cfg_write.is_profile, cfg_write.entry};
     if (f_start) assume (!cfg_write.we && !width_we);
-    // the queue has its width written before its launch is armed
-    if (width_we || queue[1:0] != 2'd0) assume (!(g_matters && raddr == 3'd5));
+    // a width is written before its launch may be granted
+    for (int i = 0; i < 2; i++) if ((width_we && width_train == i[0]) || (timed[0] && is_train[0] == i[0]) || (timed[1] && is_train[1] == i[0]))
+      assume (!(g_matters && raddr == 3'(5 + i)));
     g_few = g_entry[2] ? g_low < 32'(4 * S) : {g_format[3:0], g_low} < 36'(8 * S * 256);
   end
   always_ff @(posedge clk) begin
@@ -44,8 +45,8 @@
     f_config <= cfg_data;
     f_format <= {cfg_write.format, cfg_write.period_high};
     f_stable <= {f_stable[1:0], f_past && cfg_data == f_config && {cfg_write.format, cfg_write.period_high} == f_format};
-    if (g_queue || g_config) begin
-      g_low   <= g_queue ? g_width : cfg_data;
+    if (g_timed || g_config) begin
+      g_low   <= g_timed ? g_width : cfg_data;
       g_known <= 1'b1;
       if (!g_entry[2]) g_format <= {cfg_write.format, cfg_write.period_high};
     end
@@ -65,10 +66,10 @@
     // what is shown of a profile is never too short to send
     if (f_past && g_shown && !g_entry[2]) assert (interval >= 36'(4 * S * 256));
     // invariants: what was looked at
-    if (f_past && !f_start) assert (wdata == (queue[1:0] != 2'd0 ? g_width : f_config));
-    if (f_past && !f_start && (queue[1] || (f_stable[0] && queue[2:0] == 3'd0))) assert (above == (wdata[31:11+SL] != '0)
+    if (f_past && !f_start) assert (wdata == (timed[1:0] != 2'd0 ? g_width : f_config));
+    if (f_past && !f_start && (timed[1] || (f_stable[0] && timed[2:0] == 3'd0))) assert (above == (wdata[31:11+SL] != '0)
         && between == (wdata[10+SL:2+SL] != '0));
-    assert (queue[1:0] != 2'd3 && (!rests || (queue == 4'd0 && !f_soon)));
+    assert (timed[1:0] != 2'd3 && (!rests || (timed == 4'd0 && !f_soon)));
     assert ($onehot0(wrote));
     if (cfg_ready && cfg_write.we && cfg_write.is_profile) assert (f_long2 == ({cfg_write.period_high, cfg_data} >= 36'(4 * S * 256))
         && f_long == f_long2);
@@ -80,7 +81,7 @@
   always_ff @(posedge clk) begin
     g_low1 <= g_low;
     g_known1 <= g_known;
-    g_wrote <= !rst && (g_queue || g_config);
+    g_wrote <= !rst && (g_timed || g_config);
     g_since <= !rst && (g_since || g_wrote);
   end
   always_comb begin
@@ -96,6 +97,6 @@
   always_ff @(posedge clk) begin
     cover (f_past && g_shown && g_entry == 3'd5 && few && interval != 36'd0);
     cover (f_past && g_shown && g_entry == 3'd2 && interval == 36'h912345678 && few == 1'b0);
-    cover (f_past && cfg_write.we && queue[1]);
+    cover (f_past && cfg_write.we && timed[1]);
   end
 `endif

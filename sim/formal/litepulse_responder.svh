@@ -39,6 +39,8 @@
   logic [4:0]           g_rep;               // cycles of the report
   logic [15:0]          g_number;
   logic [5:0]           g_asks;              // cycles that a word has waited
+  logic [1:0]           g_shown;             // of the memory's words, ...
+  logic                 g_wrote;             // ... and one was written in the last cycle
 
   (* anyseq *) logic    f_edge;              // what litepulse_capture shows while it is enabled
   always_comb assume (chosen_edge.found == (f_edge && sel_enable));
@@ -115,6 +117,8 @@
       g_excused <= 1'b1;
       if (g_tc > GW'(KE + 2)) g_forgiven <= 1'b1;
     end
+    g_shown <= (preset || stay) ? BURST : turned_next ? HOLDOFF : DELAY;
+    g_wrote <= take && (cfg_addr == 3'd0 || cfg_addr == 3'd2 || cfg_addr == 3'd5);
     g_filtered <= filtered;
     g_filt_delay <= chosen_edge.delay;
     if (landed || late) g_rep <= 5'd1;
@@ -137,10 +141,10 @@
       g_left    <= 16'd0;
       g_since   <= 5'd31;
     end
-    // a reset leaves the other settings as they are, maybe turned
+    // a reset leaves the other settings as they are
     if (rst) begin
       g_trigger <= litepulse_map_pkg::TRIGGER_OFF;
-      {g_delay, g_holdoff, g_burst} <= {next_wait, other_wait, burst};
+      {g_delay, g_holdoff, g_burst} <= {stored[DELAY], stored[HOLDOFF], stored[BURST][31:16]};
       {g_rearm, g_ignore_own, g_value, g_mask} <= {rearm, ignore_own, match_value, match_mask};
       g_byte <= byte_hit;
       g_t    <= GW'(0);
@@ -218,6 +222,7 @@
 
   // What makes it inductive ------------------------------------------------------------------------------------------------
   always_comb begin
+    assert (bursts == (stored[BURST][31:16] != 16'd0));
     if (g_rst) assert (!armed && !ready && !count && !in_flight && !report && !reported && !hold && !preset && counts && no_hit && !turned);
     if (g_rst) assert (!wish);
     if (f_past && !rst) begin
@@ -226,8 +231,7 @@
       assert ({by_edge, by_byte, by_break, by_lin} == {g_trigger == litepulse_map_pkg::TRIGGER_EDGE,
           g_trigger == litepulse_map_pkg::TRIGGER_BYTE, g_trigger == litepulse_map_pkg::TRIGGER_BREAK,
           LIN && g_trigger == litepulse_map_pkg::TRIGGER_LIN} && rearm == g_rearm && ignore_own == g_ignore_own);
-      assert (match_value == g_value && match_mask == g_mask && burst == g_burst);
-      assert (cfg_done || bursts == (burst != 16'd0));
+      assert (match_value == g_value && match_mask == g_mask);
       // what is left of a burst
       if (count || in_flight || report) assert (left == g_left);
       if ((count && !g_young) || in_flight || report) assert (ongoing == (left != 16'd0));
@@ -244,7 +248,12 @@
       if (ready) assert (g_since >= 5'd16);
       if (report) assert (g_since == g_rep - 5'd1);
       assert (byte_hit == g_byte);
-      assert ({next_wait, other_wait} == (turned ? {g_holdoff, g_delay} : {g_delay, g_holdoff}));
+      assert (stored[BURST][31:16] == g_burst && stored[DELAY] == g_delay && stored[HOLDOFF] == g_holdoff);
+      // what is shown: a word that was written in the last cycle is not; when it was just disarmed, the burst still is
+      assert (g_shown != 2'd3 && (g_wrote || next_wait == stored[g_shown]));
+      if (g_wrote) assert (cfg_done && !armed);
+      if (ready || g_shown == BURST) assert (ready == (g_shown == BURST) || (!armed && turned));
+      else assert (g_shown == (turned ? HOLDOFF : DELAY));
       if (g_loads || hold) assert (!turned);
       if (preset || ready || count || in_flight) assert (turned);
       if (report) assert (turned == (g_rep == 5'd1 || ongoing));
@@ -316,7 +325,9 @@
       always_comb begin
         if (f_past && !rst) begin
           if (!no_hit) assert (gen_samples.adds == g_hit_off[SL-1:0]);
-          if (!ready) assert (gen_samples.adds == (!report || (g_outcome != 2'd1 && !ongoing) ? SL'(0) : g_rep == 5'd2 ? (ongoing ? SL'(0) : SL'(S - 1))
+          if (g_loads) assert (gen_samples.adds == g_delay[SL-1:0]);
+          else if (report && g_rep == 5'd1 && g_outcome != 2'd3) assert (gen_samples.adds == g_holdoff[SL-1:0]);
+          else if (armed && !ready) assert (gen_samples.adds == (!report || (g_outcome != 2'd1 && !ongoing) ? SL'(0) : g_rep == 5'd2 ? (ongoing ? SL'(0) : SL'(S - 1))
               : g_rep == 5'd3 ? ev_off[SL-1:0] : SL'(0)));
           // of settings that stand for longer than this
           assert (f_stood || (!armed && !ready && !count && !in_flight && no_hit));

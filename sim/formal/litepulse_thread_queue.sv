@@ -36,7 +36,7 @@ module litepulse_thread_queue #(
 
   litepulse_timed_source #(.S(S), .KE(KE)) source (
       .clk, .rst(1'b0), .now(now[7:0]), .near_wrap(near), .prof_valid(g_prof_valid), .de_lead(g_lead), .nslack(32'd0),
-      .act(run), .operation, .eventful, .cond(cond[9:5]),
+      .act(run), .operation, .eventful, .width_set(1'b0), .width_none(1'b0), .cond(cond[9:5]),
       .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .launch,
       .grant(g_grant), .lead, .ev_ack(r_ack[0]), .told, .result(launch_result)
   );

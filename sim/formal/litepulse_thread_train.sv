@@ -10,8 +10,9 @@ module litepulse_thread_train #(
     input logic clk
 );
   localparam int THREAD = 1;
-  localparam int TRAIN_LMIN_CYCLES = 154 + KE;    // docs/core.md, as sim/house/test_program.py has it
-  localparam int TRAIN_MIN_PERIOD = 320;
+  localparam int TRAIN_LMIN_CYCLES = 162 + KE;    // docs/core.md, as sim/house/test_program.py has it
+  localparam int TRAIN_MIN_PERIOD = 120;
+  localparam int CHANGE_MIN_PERIOD = 320;
 `include "litepulse_thread.svh"
 
   (* anyconst *) logic [3:0] g_prof_valid;
@@ -20,7 +21,7 @@ module litepulse_thread_train #(
   (* anyseq *)   logic [3:0] cfg_addr;
   (* anyseq *)   logic [31:0] cfg_data;
   logic         disarm, forget, act_do, width_we, armed, slack_ok, fired, is_far, wrapped, due, told, eventful, be_ok;
-  logic         emit, ev_req, ev_ack, cfg_done, cfg_err, running, pending;
+  logic         emit, ev_req, ev_ack, cfg_done, cfg_err, cfg_untold, width_set, width_none, running, pending;
   logic [1:0]   r_ack;
   logic [31:0]  width;
   logic [S-1:0] lead;
@@ -34,13 +35,13 @@ module litepulse_thread_train #(
 
   litepulse_timed_source #(.S(S), .KE(KE)) source (
       .clk, .rst(1'b0), .now(now[7:0]), .near_wrap(near), .prof_valid(g_prof_valid), .de_lead(g_lead), .nslack(32'd0),
-      .act(run), .operation, .eventful, .cond(cond[9:5]),
+      .act(run), .operation, .eventful, .width_set, .width_none, .cond(cond[9:5]),
       .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .launch,
       .grant(g_grant), .lead, .ev_ack(r_ack[1]), .told, .result(launch_result)
   );
   litepulse_train train (
-      .clk, .rst(1'b0), .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .host_we, .host_done(host_we), .operation, .cond(cond[15:10]),
-      .eventful, .act_do, .armed, .slack_ok, .is_far, .wrapped, .disarm, .forget, .be_ok, .running, .pending
+      .clk, .rst(1'b0), .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .cfg_untold, .host_we, .host_done(host_we), .operation, .cond(cond[15:10]),
+      .eventful, .width_set, .width_none, .act_do, .armed, .slack_ok, .is_far, .wrapped, .disarm, .forget, .be_ok, .running, .pending
   );
   // as litepulse_launch_memory would have it
   always_ff @(posedge clk) if (width_we) width <= result[31:0];
@@ -53,7 +54,8 @@ module litepulse_thread_train #(
   (* hierconn *) wire               \source.slot.load , \source.slot.arm , \source.slot.beyond ;
   (* hierconn *) wire        [31:0] \source.slot.value ;
   (* hierconn *) wire signed [34:0] \source.slot.rest ;
-  (* hierconn *) wire               \train.command ;
+  (* hierconn *) wire               \train.command , \train.fast , \train.closed , \train.stopping ;
+  (* hierconn *) wire               \source.bad , \source.width_was ;
   logic         g_load, g_arm, g_far;
   logic [31:0]  g_value;
   assign g_load  = \source.slot.load ;
@@ -80,9 +82,10 @@ module litepulse_thread_train #(
   assign is_change    = pc == litepulse_program_pkg::T_AT_CHANGE || pc == litepulse_program_pkg::T_AT_CHANGE_1;
   assign is_add       = pc == litepulse_program_pkg::T_AT_ADD || pc == litepulse_program_pkg::T_AT_ADD_1
       || pc == litepulse_program_pkg::T_AT_ADD_2;
-  assign is_taken     = pc == litepulse_program_pkg::T_AT_FIRED_2;
-  assign is_put_off   = pc == litepulse_program_pkg::T_AT_FIRED_3;
-  assign is_fired     = pc == litepulse_program_pkg::T_AT_FIRED || pc == litepulse_program_pkg::T_AT_FIRED_1 || is_taken || is_put_off;
+  assign is_taken     = pc == litepulse_program_pkg::T_AT_FIRED_3;
+  assign is_put_off   = pc == litepulse_program_pkg::T_AT_FIRED_4;
+  assign is_fired     = pc == litepulse_program_pkg::T_AT_FIRED || pc == litepulse_program_pkg::T_AT_FIRED_1
+      || pc == litepulse_program_pkg::T_AT_FIRED_2 || is_taken || is_put_off;
   assign is_last      = pc == litepulse_program_pkg::T_AT_LAST;
   assign is_tell_wait = pc == litepulse_program_pkg::T_AT_TELL_WAIT;
   assign is_tell_idle = pc == litepulse_program_pkg::T_AT_TELL_IDLE;
@@ -103,6 +106,7 @@ module litepulse_thread_train #(
   assign g_bad = g_answered ? g_error : cfg_done && cfg_err;
   logic [11:0] g_launch;
   logic [31:0] g_width;
+  logic [1:0]  g_widths = 2'd0;        // that were written
   // 0 stands for 2^32
   logic [32:0] g_whole_d, g_whole_den, g_sum, g_d_now;
   logic        g_carry;
@@ -110,7 +114,8 @@ module litepulse_thread_train #(
   logic [63:0] g_next;                 // floor of the next A
   logic signed [34:0] g_interval;
   logic signed [67:0] g_left;
-  logic        g_valid_rate, g_valid_step, g_valid_start, g_valid_start_begin;
+  logic        g_valid_rate, g_valid_step, g_valid_start, g_valid_start_begin, g_fast, g_width_bad;
+  logic [32:0] g_shortest;             // the least period, without the lead
   logic [31:0] w_number, w_frac, w_base, w_i, w_n, w_d, w_told, w_interval;
   logic [63:0] w_tick, w_before;
   assign w_number = mem[litepulse_program_pkg::T_WORD_NUMBER];
@@ -136,7 +141,11 @@ module litepulse_thread_train #(
     g_carry = g_sum >= g_d_now;
     g_rest  = 32'(g_carry ? g_sum - g_d_now : g_sum);
     g_next  = g_tick + {32'd0, start[1] ? w_interval : g_i} + {63'd0, g_carry};
-    g_valid_rate  = {1'b0, g_period} >= 33'(TRAIN_MIN_PERIOD * S) + {17'd0, g_lead}
+    // only a start may be of a fast train
+    g_shortest    = start[4] ? 33'(CHANGE_MIN_PERIOD * S) : 33'(TRAIN_MIN_PERIOD * S);
+    g_fast        = {1'b0, g_period} < 33'(CHANGE_MIN_PERIOD * S) + {17'd0, g_lead};
+    g_width_bad   = kind == litepulse_map_pkg::LAUNCH_PULSE && g_width == 32'd0;
+    g_valid_rate  = {1'b0, g_period} >= g_shortest + {17'd0, g_lead} && !(start[4] && g_width_bad)
         && g_period != 32'hffffffff && {1'b0, g_num} < g_whole_den;
     g_valid_step  = g_interval >= 35'sd0 && g_interval < 35'sh0ffffffff;
     g_valid_start = g_valid_rate && !g_word_bad;
@@ -154,7 +163,7 @@ module litepulse_thread_train #(
     assume (start != 10'd0 && (start & (start - 10'd1)) == 10'd0);
     assume (w_tick[63:62] == 2'd0 && g_start_tick[63:62] == 2'd0);
     if (f_req) assume (cfg_req && {cfg_addr, cfg_data} == f_cfg);          // held until it is answered
-    if (cfg_done) assume (f_req);
+    if (cfg_done || host_we) assume (f_req);                               // and there for a cycle before anything is done with it
     if (begins) begin
       assume (mem[litepulse_program_pkg::T_WORD_ZERO] == 32'd0);
       assume (mem[litepulse_program_pkg::T_WORD_HEAD_START] == 32'(-(KE + 24) * S));
@@ -162,14 +171,24 @@ module litepulse_thread_train #(
       assume (mem[litepulse_program_pkg::T_WORD_START_LEAST] == 32'(-(KE + 24 + 60) * S));
       assume (mem[litepulse_program_pkg::T_WORD_REDO_LEAST] == 32'(-(KE + 180) * S));
       assume (mem[litepulse_program_pkg::T_WORD_SOON] == 32'((KE + 24 + 60 + 24) * S));
-      assume (mem[litepulse_program_pkg::T_WORD_MINIMUM] == 32'(1 - TRAIN_MIN_PERIOD * S));
+      assume (mem[litepulse_program_pkg::T_WORD_CHANGE_LEAST] == 32'(-(KE + 32) * S));
+      assume (mem[litepulse_program_pkg::T_WORD_MINIMUM] == 32'(1 - CHANGE_MIN_PERIOD * S));
+      assume (mem[litepulse_program_pkg::T_WORD_FASTEST] == 32'(1 - TRAIN_MIN_PERIOD * S));
+      // a train that is too fast for commands has no change that waits
+      assume (\train.closed ? \train.fast && running && !pending : !(\train.fast && running));
+      assume (!\train.stopping );   // a stop begins at `wait` with another command than an adjust
+      if (start[3]) assume (!\train.fast );
+      if (start[4]) assume (!\train.closed );
+      // of a train that runs it speaks of the width alone, which is good while a change waits
+      assume (!\source.width_was && !(pending && \source.bad ));
+      if (running || start[7]) assume (\source.bad == (kind == litepulse_map_pkg::LAUNCH_PULSE && mem[litepulse_program_pkg::T_WORD_WIDTH] == 32'd0));
       assume (!told && !cfg_done && running == !(start[3] || start[7]) && !((start[3] || start[7]) && (pending || armed)) && !(armed && fired));
       // A as it is kept: a fraction less than 1; the rate words of a change that waits were checked
       if (!start[6] && !start[8]) assume ({1'b0, w_frac} < {w_d == 32'd0, w_d} && {1'b0, w_n} < {w_d == 32'd0, w_d});
       if (start[1] || start[6] || start[8] || start[9]) assume (pending && {1'b0, mem[litepulse_program_pkg::T_WORD_NUM]} < {mem[litepulse_program_pkg::T_WORD_DEN] == 32'd0,
           mem[litepulse_program_pkg::T_WORD_DEN]});
       if (start[0] || start[1]) assume (w_before == w_tick);
-      if (start[6]) assume (mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24) * S) - {16'd0, g_lead});
+      if (start[6]) assume (mem[litepulse_program_pkg::T_WORD_TOLD] == 32'(-(KE + 32) * S) - {16'd0, g_lead});
       if (start[1]) assume (w_base == w_frac);
       // a pulse that is placed again does not come before that is done (sim/house/test_program.py,
       // test_change_redo)
@@ -183,7 +202,7 @@ module litepulse_thread_train #(
       // what is armed was loaded for the coming pulse's tick, as every load asserts
       if (start[4] && armed && !is_far)
         assume (68'($signed(\source.slot.rest )) == $signed({4'd0, w_tick >> SL}) - $signed({4'd0, now}) - 68'(KE + 1));
-      if (start[7]) assume (g_valid_start_begin && mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
+      if (start[7]) assume (g_valid_start_begin && mem[litepulse_program_pkg::T_WORD_TOLD] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
     end
   end
 
@@ -219,8 +238,17 @@ module litepulse_thread_train #(
       g_far_was <= is_far;
     end
     if (run && asel == 3'd4) g_taken <= now;     // the time, when it was taken last
+    if (run && width_we) begin
+      // of a change that is placed, or of a start: nothing is due yet
+      assert (start[8] ? f_step == 7'd0 : start[3] && !armed);
+      assert (result[31:0] == mem[litepulse_program_pkg::T_WORD_WIDTH]);
+      g_widths  <= g_widths + 2'd1;
+    end
     if (run && g_load) begin
       g_placed <= g_arm;
+      // a change's width is written in the next instruction, and known 5 cycles behind that one's strobe; loaded with 0 the pulse could be
+      // due 3 cycles behind the load's
+      if (start[6] && g_arm && !g_far) assert (g_left >= $signed({52'd0, g_lead} + 68'(8 * S)));
       // loaded for the pulse's own tick
       if (g_arm && !g_far) assert (g_value == g_left[31:0]);
       if (g_arm && !g_far && !start[5]) assert (!g_left[67] && g_left[66:32] == '0 && g_left >= $signed({52'd0, g_lead}));
@@ -255,18 +283,23 @@ module litepulse_thread_train #(
       if (start[1]) begin
         assert (is_place && pending && w_number == g_number && w_before == g_before && w_base == g_base && !g_placed);
         assert (w_tick == g_next && w_frac == g_rest && {1'b0, w_frac} < g_whole_den && {w_i, w_n, w_d} == {g_i, g_n, g_d});
-        assert (mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24) * S) - {16'd0, g_lead});
+        assert (mem[litepulse_program_pkg::T_WORD_TOLD] == 32'(-(KE + 32) * S) - {16'd0, g_lead});
       end
       // whole, or not at all: its place is near enough, and loaded
       if (start[6]) begin
         assert ((is_changed || is_late) && pending && w_number == g_number && w_before == g_before && w_base == g_base);
         assert (w_tick == g_tick && w_frac == g_frac && {w_i, w_n, w_d} == {g_i, g_n, g_d} && g_placed == is_changed);
-        if (is_late) assert ($signed({4'd0, g_tick}) - $signed({4'd0, g_taken} << SL) < $signed({52'd0, g_lead} + 68'((KE + 24) * S)));
+        if (is_late) assert ($signed({4'd0, g_tick}) - $signed({4'd0, g_taken} << SL) < $signed({52'd0, g_lead} + 68'((KE + 32) * S)));
       end
       if (start[8]) begin
         assert (is_tell_wait && !pending && w_number == g_number && w_tick == g_tick && w_frac == g_frac && !g_placed);
         assert ({w_i, w_n, w_d} == {g_period, g_num, g_den} && w_told == g_number && outcome == litepulse_program_pkg::OUT_APPLIED);
+        assert (g_widths == 2'd1 && width == g_width);
       end
+      if (!start[3] && !start[8]) assert (g_widths == 2'd0);
+      // a word of the host keeps up with it
+      if (running) assert (!(pending && \source.bad ));
+      if (running || (start[3] && is_place)) assert (\source.bad == (kind == litepulse_map_pkg::LAUNCH_PULSE && mem[litepulse_program_pkg::T_WORD_WIDTH] == 32'd0));
       if (start[9]) begin
         assert (is_add && !pending && w_number == g_number && w_before == g_before && w_base == g_base && !g_placed);
         assert (g_reported && w_tick == g_before && w_frac == g_base && {w_i, w_n, w_d} == {g_i, g_n, g_d});
@@ -275,8 +308,9 @@ module litepulse_thread_train #(
         assert (is_place || is_tell_idle);
         assert (!running && !pending && !g_placed && !armed);
         if (is_place) begin
-          assert (g_valid_start && {kind, profile, data} == g_launch && width == g_width && !g_answered && !cfg_done);
-          assert ((g_asap || now <= g_begin + 64'd64) && mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
+          assert (g_valid_start && {kind, profile, data} == g_launch && width == g_width && g_widths == 2'd1 && !g_answered && !cfg_done);
+          assert (\train.fast == g_fast);
+          assert ((g_asap || now <= g_begin + 64'd72) && mem[litepulse_program_pkg::T_WORD_TOLD] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
           if (!g_asap) assert (w_tick == g_start_tick);
           // never too late for itself
           else assert (w_tick - (now << SL) >= 64'((KE + 24 + 60 + 4) * S) + {48'd0, g_lead}

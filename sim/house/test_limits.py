@@ -15,7 +15,7 @@ def test_a_stale_page_is_noticed_and_written_again(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(limits, "PAGE", tmp_path / "limits.md")
     assert limits.main(["--check"]) == 1 and limits.main([]) == 0 and limits.main(["--check"]) == 0
     text = limits.PAGE.read_text()
-    limits.PAGE.write_text(text.replace("150 kHz", "151 kHz"))
+    limits.PAGE.write_text(text.replace("400 kHz", "401 kHz"))
     assert limits.main(["--check"]) == 1 and "is stale; run: python scripts/limits.py" in capsys.readouterr().err
 
 
@@ -23,7 +23,8 @@ def test_what_newcomers_met_only_in_errors():
     """A limit at 48 MHz, written as an error message has it."""
     text = limits.page()
     for row in (
-        "| shortest period | 6.667 µs (150 kHz) | 320 cycles",
+        "| shortest period | 2.5 µs (400 kHz) | 120 cycles",
+        "| shortest period of a train that can be changed | 6.667 µs (150 kHz) | 320 cycles",
         "| longest period | 89.478 s |",
         "| longest delay | 89.478 s | 4,294,967,295 ticks |",
         "| period of a burst | 375 ns to 89.478 s | 18 cycles, and the `de` lead; up to 4,294,967,295 ticks |",

@@ -87,18 +87,18 @@ QUEUE, TRAIN = (Graph(PROGRAMS[name]) for name in assemble.PROGRAMS)
 
 
 def initial_words():
-    """{word: value for S = 1, KE} of the sequencer's memory, as far as it is set; and TRAIN_MIN_PERIOD."""
+    """{word: value for S = 1, KE} of the sequencer's memory, as far as it is set; and the least periods by their names."""
     text = (hdl_dir() / "litepulse_sequencer.sv").read_text()
-    period = int(re.search(r"TRAIN_MIN_PERIOD = (\d+);", text)[1])
+    periods = {name: int(value) for name, value in re.findall(r"(\w+_MIN_PERIOD) = (\d+);", text)}
     words = {}
     for thread, prefix, name, value in re.findall(r"mem\[\{1'b(\d), litepulse_program_pkg::([QT])_WORD_(\w+)\}\] = 32'\((.*)\);", text):
         assert "QT"[int(thread)] == prefix
-        words[prefix, name] = eval(value, {"KE": KE, "S": 1, "TRAIN_MIN_PERIOD": period})
+        words[prefix, name] = eval(value, {"KE": KE, "S": 1, **periods})
     assert len(words) == len(re.findall(r"_WORD_\w+\}\] =", text))
-    return words, period
+    return words, periods
 
 
-WORDS, MIN_PERIOD = initial_words()
+WORDS, MIN_PERIODS = initial_words()
 
 
 @pytest.mark.parametrize("name", assemble.PROGRAMS)
@@ -164,11 +164,39 @@ def test_train_lmin():
     assert known >= reported
 
 
+# From the strobe of a slot's load to the first cycle in which `due` may be high, and from that of a width to the one in which the
+# arbiter may look at it (litepulse_slot, litepulse_launch_memory).
+LOADED_DUE, WIDTH_KNOWN = 3, 5
+
+
 def test_change_lmin():
-    """Counted from the moment in which the place is worked out."""
-    lmin = NEAR * INSTRUCTION - WORDS["T", "HEAD_START"]
+    """Counted from the moment in which the place is worked out. The width is there before the pulse is."""
+    lmin = NEAR * INSTRUCTION - WORDS["T", "CHANGE_LEAST"]
+    width = (TRAIN.longest("change_soon", "changed")) * INSTRUCTION + WIDTH_KNOWN - LOADED_DUE
+    print(f"the width is known {width} cycles behind the first cycle in which the pulse of a change could be due")
+    assert WORDS["T", "HEAD_START"] - WORDS["T", "CHANGE_LEAST"] >= width
     print(f"CHANGE_LMIN {lmin}")
     assert cycles()["CHANGE_LMIN"] >= lmin
+
+
+NOTHING = ("now_or_later", "change", "pend")  # there is no change
+
+
+def test_train_min_period():
+    """A stop just begun when the pulse comes, or none, and the pulse's report: the next pulse is placed in time, if it may not be
+    changed."""
+    placed = TRAIN.longest("fired", "place", ("last", *NOTHING))
+    ways = {
+        "no command": TRAIN.longest("wait", "fired", ("not_fired",)) + placed,
+        "a stop is looked at": TRAIN.longest("what", "fired", ("place", "busy", "change_or_stop")) + placed,
+        "a stop, which the pulse comes before": TRAIN.longest("look", "fired", ("adjust", "stopped")) + placed,
+    }
+    for way, n in ways.items():
+        print(f"{way}: {n} instructions")
+    least = (max(ways.values()) + NEAR) * INSTRUCTION - SAMPLE - KE - WORDS["T", "HEAD_SHORT"]
+    print(f"TRAIN_MIN_PERIOD {least}")
+    assert WORDS["T", "FASTEST"] == 1 - MIN_PERIODS["TRAIN_MIN_PERIOD"]
+    assert MIN_PERIODS["TRAIN_MIN_PERIOD"] == cycles()["TRAIN_MIN_PERIOD"] >= least
 
 
 def fired_to_place(*avoid):
@@ -176,19 +204,22 @@ def fired_to_place(*avoid):
     return TRAIN.longest("fired", "place", ("last", "changed", *avoid))
 
 
-def test_train_min_period():
+def test_change_min_period():
     """A command just begun when the pulse comes, its answer, the pulse's report, a change that is refused, its report: and the next
     pulse is placed in time."""
-    not_here = ("place", "fired", "redo", "start_bad")
+    not_here = ("place", "fired", "redo", "rate_fast", "start_bad")
     ways = {
-        "a change is taken, and refused when its pulse comes": TRAIN.longest("what", "pend", not_here)
+        "a change is taken, and refused when its pulse comes": TRAIN.longest("look", "pend", not_here)
         + TRAIN.longest("pend", "wait", ("fired",))
         + TRAIN.longest("wait", "fired", ("not_fired",))
         + fired_to_place(),
-        "a second change is refused, and so is the first": TRAIN.longest("what", "wait", (*not_here, "rate", "stop"))
+        "a second change is refused, and so is the first": TRAIN.longest("look", "wait", (*not_here, "rate", "stop"))
         + TRAIN.longest("wait", "fired", ("not_fired",))
         + fired_to_place(),
-        "a change is refused": TRAIN.longest("what", "wait", (*not_here, "pend"))
+        "a start is refused, and so is a change": TRAIN.longest("what", "wait", (*not_here, "look"))
+        + TRAIN.longest("wait", "fired", ("not_fired",))
+        + fired_to_place(),
+        "a change is refused": TRAIN.longest("look", "wait", (*not_here, "pend"))
         + TRAIN.longest("wait", "fired", ("not_fired",))
         + fired_to_place("change"),
         "a change is reported as applied when its pulse comes": TRAIN.longest("changed", "wait")
@@ -199,28 +230,28 @@ def test_train_min_period():
         print(f"{way}: {n} instructions")
     # the pulse is known KE cycles before it comes, and seen by `what` in its second cycle
     least = (max(ways.values()) + NEAR) * INSTRUCTION - SAMPLE - KE - WORDS["T", "HEAD_SHORT"]
-    print(f"TRAIN_MIN_PERIOD {least}")
-    assert WORDS["T", "MINIMUM"] == 1 - MIN_PERIOD
-    assert MIN_PERIOD == cycles()["TRAIN_MIN_PERIOD"]
-    assert MIN_PERIOD >= least
+    print(f"CHANGE_MIN_PERIOD {least}")
+    assert WORDS["T", "MINIMUM"] == 1 - MIN_PERIODS["CHANGE_MIN_PERIOD"]
+    assert MIN_PERIODS["CHANGE_MIN_PERIOD"] == cycles()["CHANGE_MIN_PERIOD"] >= least
 
 
 def test_a_command_is_answered():
     """One that is read while a pulse comes is read again behind it, and answered before the next
     one: never put off forever."""
-    begun = TRAIN.longest("what", "refused_at", ("fired", "place", "redo", "start_bad"))
+    begun = TRAIN.longest("what", "refused_at", ("fired", "place", "redo", "rate_fast", "start_bad"))
     again = fired_to_place("change") + TRAIN.longest("place", "wait") + TRAIN.longest("wait", "what") + begun
     print(f"a refusal takes {begun} instructions, with a pulse in its way {begun + again}")
-    assert (begun + again + NEAR) * INSTRUCTION <= MIN_PERIOD
+    assert (begun + again + NEAR) * INSTRUCTION <= MIN_PERIODS["CHANGE_MIN_PERIOD"]
 
 
 def test_stamps_are_young_enough():
     """A pulse's record is requested at most as long behind its tick as litepulse_events allows,
     also when a command was just looked at."""
     age = int(re.search(r"at most (\d+) behind when req rises", (hdl_dir() / "litepulse_events.sv").read_text())[1])
-    not_here = ("place", "redo", "start_bad")
+    not_here = ("place", "redo", "rate_fast", "start_bad")
     ways = {
-        "a command": TRAIN.longest("what", "fired", (*not_here, "refused")),
+        "a command": TRAIN.longest("look", "fired", (*not_here, "refused")),
+        "a command is looked at": TRAIN.longest("what", "fired", (*not_here, "refused", "change_or_stop")),
         "its refusal": TRAIN.longest("refused", "wait", ("fired",)) + TRAIN.longest("wait", "fired", ("not_fired",)),
         "a change is reported": TRAIN.longest("changed", "wait") + TRAIN.longest("wait", "fired", ("not_fired",)),
         "a start is reported": TRAIN.longest("started", "wait") + TRAIN.longest("wait", "fired", ("not_fired",)),
@@ -240,8 +271,8 @@ def test_change_redo():
     least = (longest + NEAR) * INSTRUCTION - WORDS["T", "HEAD_SHORT"]
     # a command that comes while the pulse before is worked on waits for that
     requested = max(
-        TRAIN.longest("wait", "this_one", ("fired", "place", "start_bad", "stop")) + 1,
-        TRAIN.longest("wait", "next_one", ("fired", "place", "start_bad", "stop")),
+        TRAIN.longest("wait", "this_one", ("fired", "place", "rate_fast", "start_bad", "stop")) + 1,
+        TRAIN.longest("wait", "next_one", ("fired", "place", "rate_fast", "start_bad", "stop")),
     )
     redo = SAMPLE + requested * INSTRUCTION - WORDS["T", "REDO_LEAST"]
     busy = TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place("change") + TRAIN.longest("place", "wait")

@@ -15,9 +15,10 @@ from sim.house import reader
 FOLDER = ROOT / "docs" / "recipes"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
 RECIPES = [name for name in PAGES if name != "index"]
-# Of these other tests run the programs: they need a network device of the driver's (test_python_can), or are tests for pytest
-# (sw/tests/test_pytest_plugin.py, test_labgrid.py), or import what is not in .venv (reader.ELSEWHERE).
-NOT_RUN = {"python-can", "pytest", "labgrid", "labscript", "psychopy", "expyriment", "mne"}
+# Of these other tests run the programs: they need the kernel's trace (test_explain_pc), a network device of the driver's
+# (test_python_can), or are tests for pytest (sw/tests/test_pytest_plugin.py, test_labgrid.py), or import what is not in .venv
+# (reader.ELSEWHERE).
+NOT_RUN = {"explain", "python-can", "pytest", "labgrid", "labscript", "psychopy", "expyriment", "mne"}
 COMMAND = re.compile(r"(?m)^    \$ ((?:.*\\\n)*.*)\n((?:    (?!\$ ).*\n|\n(?=    (?!\$ )))*)")
 PROGRAM = re.compile(r"(?ms)^```python\n(.*?)^```")
 
@@ -86,7 +87,7 @@ def test_limits_that_are_repeated_are_those_of_the_page():
     """A figure of docs/limits.md that a recipe repeats."""
     limits = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
     for name, figures in {
-        "58hz": ("| 6.667 µs (150 kHz) |", "| 89.478 s |"),
+        "58hz": ("| 2.5 µs (400 kHz) |", "| 89.478 s |"),
         "edge-times": ("| a tick | 20.833 ns |", "| events that wait in the board | 256 |"),
         "rs485": ("| shortest delay after a byte | 145.833 ns |",),
         "lin-slave": ("| highest bit rate as a LIN slave | 750 kBd |",),

@@ -516,7 +516,7 @@ def test_trains_are_exact_and_adjusted_without_a_glitch(chardev):
     places = [start + k * period for k in range(20)]
     # The fraction of the accumulator is dropped where the denominator changes.
     places += [int(places[19]) + 1077 + k * 1000 for k in range(20)]
-    expected = [(int(place), 100) for place in places]
+    expected = [(int(place), 100 if k < 20 else 120) for k, place in enumerate(places)]
     seen = pulses(pins, "tx", active=0)
     assert seen[:40] == expected
     events = report.events(until=["result", "adjust-stopped"])

@@ -110,7 +110,8 @@ def test_a_train_is_exact(chardev):
     start, period = report.one("start")[0], Fraction(25_000, 29)
     ticks = [int(start + k * period) for k in range(20)]
     ticks += [ticks[19] + 1077 + k * 1000 for k in range(20)]
-    assert pulses(pins, "tx", active=0)[:40] == [(tick, 100) for tick in ticks] and {tick % SAMPLES for tick in ticks} == {0, 1}
+    widths = [100] * 20 + [120] * 20
+    assert pulses(pins, "tx", active=0)[:40] == list(zip(ticks, widths)) and {tick % SAMPLES for tick in ticks} == {0, 1}
     events = report.events(until=["result", "adjust-stopped"])
     assert [(event[2], event[4]) for event in events if event[0] == TX] == [(tick, k) for k, tick in enumerate(ticks)]
     assert [event[4] for event in events if event[0] == TRAIN_DONE] == [40]

@@ -11,6 +11,7 @@ module litepulse_pins #(
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
     parameter int LIN_ENTRIES = 64,
+    parameter int PORT = 0,
     parameter LARGE_RAM = "auto",
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
@@ -22,6 +23,7 @@ module litepulse_pins #(
     input  wire               phy_rst,       // starts their gearing
     inout  wire               tx_pad,
     inout  wire               de_pad,
+    output wire  [7:0]        port_pad,
     input  wire               rx_pad,
     input  wire  [INPUTS-1:0] aux_pad,
 
@@ -68,12 +70,17 @@ module litepulse_pins #(
   logic [S-1:0]        tx_o, de_o, rx_i;
   logic [INPUTS*S-1:0] aux_i;
   logic                tx_oe;
+  logic [7:0]          port_o;
+  if (PHY != "ecp5_serdes") begin : gen_port
+    assign port_pad = port_o;
+  end
 
   litepulse #(
-      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM),
+      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT),
+      .LARGE_RAM(LARGE_RAM),
       .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
   ) core (
-      .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
+      .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .port_o, .rx_i, .aux_i,
       .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
       .ev_ready, .rx_ready, .tx_free, .lq_free,
       .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status, .levels,
@@ -102,7 +109,8 @@ module litepulse_pins #(
   end else if (PHY == "ecp5_serdes") begin : gen_ecp5_serdes
     litepulse_phy_ecp5_serdes #(.INPUTS(INPUTS), .PADS(INPUTS)) phy (
         .clk(pulse_clk), .eclk(edge_clk), .rst(phy_rst),
-        .tx_i(tx_o), .tx_oe_i(tx_oe), .de_i(de_o), .rx_o(rx_i), .aux_o(aux_i), .tx_pad, .de_pad, .rx_pad, .aux_pad
+        .tx_i(tx_o), .tx_oe_i(tx_oe), .de_i(de_o), .port_i(port_o), .port_o(port_pad), .rx_o(rx_i), .aux_o(aux_i),
+        .tx_pad, .de_pad, .rx_pad, .aux_pad
     );
   end
 endmodule

@@ -93,6 +93,8 @@ def test_make_deb(packages, tmp_path):
     unit = command["usr/lib/systemd/system/litepulse-attach@.service"].decode()
     assert "\nExecStart=/usr/bin/litepulse attach --foreground %f\n" in unit and "@PROGRAM@" not in unit
     assert "\nConditionPathExists=/sys/module/litepulse_uartbone\n" in unit
+    unit = command["usr/lib/systemd/system/litepulse-serve@.service"].decode()
+    assert "\nExecStart=/usr/bin/litepulse $DEVICE serve $SERVE\n" in unit and "@PROGRAM@" not in unit
     for rules in ("scripts/60-litepulse-boards.rules", "driver/71-litepulse-attach.rules"):
         assert command[f"usr/lib/udev/rules.d/{Path(rules).name}"] == (ROOT / rules).read_bytes()
     pages = {name.split("/")[-1] for name in command if name.startswith("usr/share/man/")}
@@ -203,7 +205,7 @@ def test_built_installed_and_removed(machine, release, tmp_path):
 
     user.outside("/srv/size.c").write_text(PROGRAM)
     assert int(user.do("sh", "-c", "gcc -Wall -Werror -o /srv/size /srv/size.c && /srv/size")) > 0
-    user.do("systemd-analyze", "verify", "--man=no", "litepulse-attach@dev-ttyUSB1.service")
+    user.do("systemd-analyze", "verify", "--man=no", "litepulse-attach@dev-ttyUSB1.service", "litepulse-serve@lab.service")
     if release != "bookworm":  # Debian 12's udev cannot check rules yet
         user.do("sh", "-c", "udevadm verify /usr/lib/udev/rules.d/*litepulse*")
 

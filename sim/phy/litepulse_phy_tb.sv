@@ -92,7 +92,7 @@ module litepulse_phy_tb #(
     );
   end else begin : gen_ecp5_serdes
     litepulse_phy_ecp5_serdes #(.INPUTS(INPUTS), .PADS(PADS), .DE(DE)) phy (
-        .clk, .eclk, .rst, .tx_i, .tx_oe_i, .de_i, .rx_o, .aux_o, .tx_pad, .de_pad, .rx_pad, .aux_pad
+        .clk, .eclk, .rst, .tx_i, .tx_oe_i, .de_i, .port_i(8'd0), .port_o(), .rx_o, .aux_o, .tx_pad, .de_pad, .rx_pad, .aux_pad
     );
   end
 endmodule

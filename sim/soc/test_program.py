@@ -156,7 +156,7 @@ def test_signal_ends_it_in_order(number, tmp_path):
         assert soc.process.wait(timeout=10) == 0
         cycles = json.loads(soc.close()[1])["cycles"]
     pins, end = read_vcd(vcd)
-    assert set(pins) == {"tx", "rx", "de", "tx_oe", "irq", "in0", "in1", "in2", "in3"}
+    assert set(pins) == {"tx", "rx", "de", "tx_oe", "irq", "in0", "in1", "in2", "in3", *(f"port{n}" for n in range(8))}
     assert cycles > 1000 and tick_of(end) == cycles
 
 

@@ -19,12 +19,14 @@ from sim import cocotb_rig
 class Pads:
     """Pins as a platform would hand them out."""
 
-    def __init__(self, inputs=4, de=True):
+    def __init__(self, inputs=4, de=True, marks=0):
         self.tx, self.tx_oe, self.rx = (Signal(name_override=name) for name in ("tx", "tx_oe", "rx"))
         if de:
             self.de = Signal(name_override="de")
         if inputs:
             self.aux = Signal(inputs, name_override="aux")
+        if marks:
+            self.port = Signal(marks, name_override="port")
 
 
 class Platform:
@@ -68,6 +70,7 @@ def test_frequencies():
         (Pads(0), {"launch_depth": 0}, "launch_depth 0: must be 1 to 15"),
         (Pads(0), {"lin_entries": 4}, "4 LIN entries: must be one of 0, 8, 16, 32, 64"),
         (Pads(0), {"lin_entries": 128}, "must be one of 0, 8, 16, 32, 64"),
+        (Pads(0, marks=7), {}, "7 pins of the marker port: must be 8"),
     ],
 )
 def test_refuses(pads, options, message):
@@ -101,6 +104,12 @@ def test_registers_are_those_of_the_table():
             assert csr.description == register.description
             written = {"read": (CSRStatus, True), "read, write 1 to clear": (CSRStatus, False), "read, write": (CSRStorage, None)}
             assert (type(csr), getattr(csr, "read_only", None)) == written[register.access]
+
+
+@pytest.mark.parametrize("marks", [0, 8])
+def test_a_marker_port_is_reported(marks):
+    (geometry,) = (c for c in LitePulse(Platform(), Pads(marks=marks), 48_000_000).get_csrs(sort=True) if c.name == "id_geometry")
+    assert geometry.fields.port.reset.value == bool(marks)
 
 
 @pytest.mark.parametrize("entries, depth", [(0, 0), (8, 3), (32, 5), (64, 6)])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from litepulse.sequence_plan import Step
     from litepulse.serial_port import Serial
     from litepulse.session import SrFile
+    from litepulse.terminal_server import TerminalServer
     from litepulse.train import Pulse, Train
     from litepulse.units import Duration, Moment, Timescale, ms, ns, s, ticks, us
 
@@ -68,6 +69,7 @@ __all__ = [
     "Serial",
     "SrFile",
     "Step",
+    "TerminalServer",
     "Timescale",
     "Train",
     "TransportError",
@@ -124,6 +126,7 @@ _MODULES = {
     "Serial": "serial_port",
     "SrFile": "session",
     "Step": "sequence_plan",
+    "TerminalServer": "terminal_server",
     "Timescale": "units",
     "Train": "train",
     "TransportError": "errors",

@@ -16,14 +16,14 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from litepulse import backends
-from litepulse.backends.interface import LAUNCH_PROFILE, Backend, ClockReading, Identity, Status, Stopped, TrainChange
+from litepulse.backends.interface import LAUNCH_PROFILE, NO_PORT, Backend, ClockReading, Identity, Status, Stopped, TrainChange
 from litepulse.backends.wallclock import ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
 from litepulse.job import Job
 from litepulse.latency import Latency, LatencyPlan, check_intervals, check_timeout
 from litepulse.launch import Outcome, Send
-from litepulse.layout import TRAIN_MIN_PERIOD
+from litepulse.layout import CHANGE_MIN_PERIOD
 from litepulse.line import Format, Launch, Profile, Response, Trigger
 from litepulse.measurement import TrainListener
 from litepulse.pins import PinFile, files_of
@@ -33,6 +33,7 @@ from litepulse.plan import (
     Time,
     What,
     When,
+    check_length,
     check_overlap,
     frame,
     launch_from,
@@ -47,10 +48,11 @@ from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_bur
 from litepulse.sequence import Sequence
 from litepulse.sequence_plan import KEPT, Meaning, SequenceEntry, SequencePlan, masks, sized
 from litepulse.sequence_plan import check as check_sequence
-from litepulse.train import Train, change_train
+from litepulse.train import Train, change_train, check_width
 from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, whole, within
 
 FILTER_MAX = 63  # samples
+MARK_BAUD = 1200  # of the profile of marks: any
 DEFAULT_INTERVAL = "10ms"  # from stimulus to stimulus
 _MANY = (1 << 63) - 1  # of what a program counts
 JobType = TypeVar("JobType", bound=Job[Any])
@@ -59,12 +61,14 @@ Item = TypeVar("Item")
 
 @dataclasses.dataclass(frozen=True)
 class Adjusted:
-    """A train that was changed: its period now, in ticks, exact, the step used, whether it had to be rounded to that."""
+    """A train that was changed: its period now, in ticks, exact, the step used, whether it had to be rounded to that; the width of its
+    pulses in ticks, None if that was not changed."""
 
     period: Fraction
     step: int
     rounded: bool
     change: TrainChange
+    width: int | None = None
 
 
 def open(
@@ -298,39 +302,55 @@ class Board:
         return self.begin(Train(self.backend, plan, limit, listener))
 
     def adjust(
-        self, *, rate: Number | str | None = None, period: Time | None = None, step: Time | None = None, at_pulse: Whole = 0
+        self,
+        *,
+        rate: Number | str | None = None,
+        period: Time | None = None,
+        step: Time | None = None,
+        width: Time | None = None,
+        at_pulse: Whole = 0,
     ) -> Adjusted:
-        """Changes the running train, by whomever it was started, without a glitch: a new rate or period, a step of its phase.
+        """Changes the running train, by whomever it was started, without a glitch: a new rate or period, a step of its phase, a new width.
 
-        at_pulse: the first one at its new place, 0: as early as possible. Refused with the reason if the core cannot do it.
+        at_pulse: the first one at its new place, with its new width, 0: as early as possible. BadInput if the train is too fast to be
+        changed, Refused with the reason if the core cannot do it.
         """
-        if rate is None and period is None and step is None:
-            raise BadInput("nothing to adjust: give a rate, a period or a step")
+        if rate is None and period is None and step is None and width is None:
+            raise BadInput("nothing to adjust: give a rate, a period, a step or a width")
         at_pulse = within(at_pulse, "at_pulse", 0, WORD - 1)
         if not self.backend.status().train_running:
             raise BadInput("no train is running")
         settings = self.backend.train.settings()
-        new = settings.period if settings else None
+        new, what = settings.period if settings else None, "width"
+        launch = settings.launch if settings else None
+        pulse_width = None if width is None else self.timescale.whole_ticks(to_duration(width, "width"), "width", 1)
+        if pulse_width is not None:
+            if launch is None:
+                raise Unsupported(f"{self.name}: it is not known what this train puts on the line, so its width cannot be changed")
+            check_width(launch)
         if rate is not None or period is not None:
             ticks, what = period_of(self.timescale, rate, period)
-            new = self.timescale.period(ticks, TRAIN_MIN_PERIOD, what)
-            if settings and settings.launch and settings.profile:
-                check_overlap(settings.launch, settings.profile, new, self.timescale, what)
+            new = self.timescale.period(ticks, CHANGE_MIN_PERIOD, what)
         if new is None:
             raise Unsupported(f"{self.name}: this train's period is not known: give a rate or a period, too")
+        if pulse_width is not None:
+            check_length(pulse_width, new, self.timescale, what)
+        elif what != "width" and launch and settings and settings.profile:
+            check_overlap(launch, settings.profile, new, self.timescale, what)
         wanted = Fraction(0) if step is None else self.timescale.ticks(to_duration(step, "step", signed=True))
         step_ticks = self.timescale.whole_ticks(Duration(ticks=wanted), "step", -(1 << 31), (1 << 31) - 1)
         try:
-            change = change_train(self.backend, settings.period if settings else new, new, step_ticks, at_pulse)
+            change = change_train(self.backend, settings.period if settings else new, new, step_ticks, at_pulse, pulse_width)
         except Refused as error:
             texts = {
                 "late": "that pulse is too close or has passed",
                 "busy": "another change is pending",
-                "invalid": "period, pulse number or step are not usable, or the train ends before",
+                "fast": "the train is too fast to be changed",
+                "invalid": "period, pulse number, step or width are not usable, the train ends before, or is too fast to be changed",
                 None: "the record of the reason was lost",
             }
             raise Refused(f"the core refused the change: {texts.get(error.reason, error.reason)}", error.reason) from None
-        return Adjusted(new.ticks, step_ticks, wanted != step_ticks, change)
+        return Adjusted(new.ticks, step_ticks, wanted != step_ticks, change, pulse_width)
 
     def capture(
         self,
@@ -399,7 +419,11 @@ class Board:
         """
         fmt = line_format(format, invert)
         launch = launch_of(self.timescale, byte, width, break_bits, fmt)
-        with self.begin(Send(self.backend, profile_of(self.timescale, baud, fmt), loopback)) as send:
+        return self._launch_one(launch, profile_of(self.timescale, baud, fmt), loopback, at)
+
+    def _launch_one(self, launch: Launch, profile: Profile, loopback: bool, at: When | None) -> Outcome:
+        """See launch()."""
+        with self.begin(Send(self.backend, profile, loopback)) as send:
             tick = send.run.soon(1) if at is None else self.tick_of(at)
             send.start([(tick, launch)])
             outcome = next(iter(send), None)
@@ -410,6 +434,28 @@ class Board:
         if outcome.reason is not None:
             raise Refused(f"the launch at tick {tick} was refused: {outcome.reason}", outcome.reason, tick)
         return outcome
+
+    def mark(self, code: Whole, at: When | None = None, *, width: Time | None = None) -> Outcome:
+        """Shows a code, 0 to 255, on the eight pins of the marker port from a tick on, and returns when it does; soon unless `at` is given.
+
+        width: how long; then the pins show 0. 0: until the next mark; None: as for the mark before. A mark replaces the one before it,
+        and does not wait for the line, nor change it. Refused, with reason and tick, if the core could not: then nothing was shown.
+        """
+        code = within(code, "code", 0, 255)
+        self.set_marks(width)
+        profile = Profile(self.timescale.bit_period(Fraction(MARK_BAUD)), Format(to_port=True))
+        return self._launch_one(Launch("frame", code, LAUNCH_PROFILE), profile, False, at)
+
+    def set_marks(self, width: Time | None = None, tty: bool | None = None) -> None:
+        """Settings of the marker port: how long each mark lasts (0: until the next one); whether each byte that a program writes to the
+        kernel's tty of this board is a mark. None: as before. Unsupported, in one line, if the board has no marker port.
+        """
+        if not self.identity.port:
+            raise Unsupported(f"{self.name}: {NO_PORT}")
+        if width is not None:
+            self.backend.line.set_mark_width(self.timescale.whole_ticks(to_duration(width, "width"), "width", 0, WORD - 1))
+        if tty is not None:
+            self.backend.line.set_tty_marks(bool(tty))
 
     def send(
         self,

@@ -38,14 +38,16 @@ class SendRun:
         self._queued: deque[int] = deque()  # ticks of those that the queue has
         # The kernel's tty has no inverted line: of what is sent there only the launches are seen.
         deaf = profile.format.invert and backend.identity.backend == DRIVER
-        self.wanted = Wanted(("queue",), ("queue",), received=not deaf)
+        self.marks = profile.format.to_port
+        self.wanted = Wanted(("queue",), ("queue",), received=not deaf and not self.marks)
         self.poller = Poller(backend)
 
     def prepare(self) -> None:
         """Sets profiles, empties the queue, forgets what was recorded."""
         backend = self.backend
-        check_alone(backend)
-        backend.line.set_receiver(self.profile, self.wanted.received, self.loopback)
+        if not self.marks:  # these do not use the line
+            check_alone(backend)
+            backend.line.set_receiver(self.profile, self.wanted.received, self.loopback)
         backend.line.set_profile(LAUNCH_PROFILE, self.profile)
         backend.queue.flush()
         backend.recorder.record(self.wanted)
@@ -143,7 +145,7 @@ class SendRun:
             yield found
             # All that left the queue before this look is reported, unless its record was lost.
             complete = self.reported >= self.fed or (self.fed == fed and status.queue_idle and self.backend.recorder.losses().events > 0)
-            if self.all_fed and complete and not status.line_busy:
+            if self.all_fed and complete and (self.marks or not status.line_busy):
                 break
             self.poller.pause(self._busy(found), self._pause())
         else:

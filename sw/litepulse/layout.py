@@ -22,7 +22,8 @@ TRAIN_COMMAND = {name.lower(): code for code, (name, _) in regs.TRAIN_COMMANDS.i
 MASK32 = 0xFFFFFFFF
 # Cycles, of the constants in hdl/limits.toml.
 LMIN_CYCLES = 64
-TRAIN_MIN_PERIOD = 320
+TRAIN_MIN_PERIOD = 120
+CHANGE_MIN_PERIOD = 320  # of a train that can be changed
 RESPONSE_MIN_CYCLES = 6
 RESPONSE_MIN_BYTE = 7
 SAMPLES_LATENCY_BYTE = 4  # more, with several samples per cycle

@@ -23,6 +23,7 @@ class Format:
     parity: str = "none"
     stop: int = 0
     invert: bool = False
+    to_port: bool = False  # bytes go to the marker port, not to the line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data_bits", within(self.data_bits, "data_bits", 5, 8))
@@ -48,10 +49,16 @@ class Format:
         """Bit times of a frame, start and stop bits included."""
         return 1 + self.data_bits + (self.parity != "none") + self.stop_bits
 
+    @property
+    def letter(self) -> str:
+        """Of the parity, as pyserial names it, too."""
+        return next(letter for letter, parity in _PARITY_LETTERS.items() if parity == self.parity)
+
     def __str__(self) -> str:
-        letter = next(k for k, v in _PARITY_LETTERS.items() if v == self.parity)
         stop = next(k for k, v in _STOPS.items() if v == self.stop)
-        return f"{self.data_bits}{letter}{stop}" + (" inverted" if self.invert else "")
+        return (
+            f"{self.data_bits}{self.letter}{stop}" + (" inverted" if self.invert else "") + (" to the marker port" if self.to_port else "")
+        )
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,7 @@ class Profile:
                 parity=PARITY[f.parity],
                 stop=f.stop,
                 invert=int(f.invert),
+                to_port=int(f.to_port),
             ),
             self.bit_period.raw & MASK32,
         )
@@ -84,7 +92,7 @@ class Profile:
         if not raw or v["parity"] not in PARITY.values() or v["stop"] not in _STOP_BITS:
             return None
         name = next(k for k, code in PARITY.items() if code == v["parity"])
-        return cls(BitPeriod(raw, tick_hz), Format(v["data_bits"] + 5, name, v["stop"], bool(v["invert"])))
+        return cls(BitPeriod(raw, tick_hz), Format(v["data_bits"] + 5, name, v["stop"], bool(v["invert"]), bool(v["to_port"])))
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,9 @@ class Launch:
         return [tick & MASK32, tick >> 32, self.width, self.word(tag)]
 
     def length(self, profile: Profile) -> int:
-        """Ticks the line is busy: end - start."""
+        """Ticks the line is busy: end - start. A mark does not use it."""
+        if self.kind == "frame" and profile.format.to_port:
+            return 0
         if self.kind == "pulse":
             return self.width
         bits = profile.format.bits if self.kind == "frame" else self.data + profile.format.stop_bits

@@ -125,8 +125,12 @@ class TrainPlan:
 
 
 def check_overlap(launch: Launch, profile: Profile, period: Period, timescale: Timescale, what: str = "rate") -> None:
-    """BadInput if one pulse is not over when the next begins. The shortest interval of a train is floor(period)."""
-    length = launch.length(profile)
+    """BadInput if one pulse is not over when the next begins."""
+    check_length(launch.length(profile), period, timescale, what)
+
+
+def check_length(length: int, period: Period, timescale: Timescale, what: str) -> None:
+    """The same for pulses of so many ticks. The shortest interval of a train is floor(period)."""
     if length > math.floor(period.ticks):
         highest = float(timescale.tick_hz / length)
         raise BadInput(

@@ -22,6 +22,8 @@ BINS = 200  # bars of a histogram of delays
 MICROSECONDS_NS = 10_000  # axes that reach this far are in µs
 DENSE = 1000  # more points than this are drawn as a density
 MOST = 50_000  # of more points than this not all are drawn
+STACKED = 7  # causes that have a colour of their own
+OTHERS = "others"
 REGULAR = Fraction(1, 100)  # intervals that differ from their median by less are drawn as differences
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -66,6 +68,7 @@ class Series:
     periods: Sequence[int] = ()  # and their numbers
     tick_ns: float | None = None
     band: bool = False  # slow enough to be compared with what software does
+    stacks: Sequence[tuple[str, Sequence[float]]] = ()  # parts of each y, by their names: drawn one on the other
 
 
 class Thinned:
@@ -158,6 +161,8 @@ def from_result(result: dict[str, Any]) -> Series:
         return delay_series(f"{sum(often for _, often in rows)} answers to {result['trigger']}", note, rows, 1, "answers", tick_ns)
     if command == "latency":
         return latency_series(result, note, tick_ns)
+    if command == "explain":
+        return explain_series(result, note)
     if command == "capture":
         before, intervals = None, Thinned()
         for tick in (e["tick"] for e in result["edges"]):
@@ -180,6 +185,19 @@ def from_result(result: dict[str, Any]) -> Series:
             tick_ns=float(tick_ns),
         )
     raise _NotPlottable(f"nothing of {shown(command)} can be plotted")
+
+
+def explain_series(result: dict[str, Any], note: str) -> Series:
+    """How late each edge was, cut into its causes: the largest ones of all, and the others."""
+    edges = result["edges"]
+    labels = {(cause["cause"], cause["name"]): cause["label"] for cause in result["causes"][:STACKED]}
+    stacks = {label: [0.0] * len(edges) for label in [*labels.values(), OTHERS]}
+    for number, edge in enumerate(edges):
+        for part in edge["parts"]:
+            stacks[labels.get((part["cause"], part["name"]), OTHERS)][number] += part["ns"] / 1000
+    drawn = [(label, values) for label, values in stacks.items() if any(values)]
+    late = [edge["late_ns"] / 1000 for edge in edges]
+    return Series(f"{len(edges)} edges and why they were late", note, list(range(len(edges))), late, "edge", "late by [µs]", stacks=drawn)
 
 
 def latency_series(result: dict[str, Any], note: str, tick_ns: Fraction) -> Series:
@@ -315,6 +333,8 @@ def save(series: Series, path: str | Path, theme: str = "light") -> None:
                 _train_axes(figure, axes[0][0], axes[1][0], series, colours)
             elif series.bars is not None:
                 _bar_axes(axes[0][0], series, series.bars, colours)
+            elif series.stacks:
+                _stack_axes(axes[0][0], series)
             else:
                 _points(figure, axes[0][0], series.x, series.y, colours)
                 axes[0][0].set(xlabel=series.x_label, ylabel=series.y_label)
@@ -412,6 +432,18 @@ def _bar_axes(axis: Any, series: Series, bars: Sequence[tuple[Fraction, int]], c
     _ticks(axis)
     axis.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
     axis.yaxis.get_major_locator().set_params(integer=True)
+
+
+def _stack_axes(axis: Any, series: Series) -> None:
+    """The parts of each value, one on the other."""
+    base = [0.0] * len(series.x)
+    for label, values in series.stacks:
+        top = [low + value for low, value in zip(base, values)]
+        axis.fill_between(series.x, base, top, step="mid", linewidth=0, label=label)
+        base = top
+    axis.set(xlabel=series.x_label, ylabel=series.y_label, ylim=(0, None))
+    axis.legend(loc="upper right")
+    _ticks(axis)
 
 
 def _train_axes(figure: Any, top: Any, bottom: Any, series: Series, colours: Theme) -> None:

@@ -17,7 +17,6 @@ from litepulse.line import Format
 
 START_SECONDS = 20.0
 PTY_MAJORS = range(136, 144)  # Documentation/admin-guide/devices.txt of the kernel
-LETTERS = {"none": serial.PARITY_NONE, "odd": serial.PARITY_ODD, "even": serial.PARITY_EVEN, "mark": "M", "space": "S"}
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class PortProgram:
 def opened(request: Mapping[str, Any]) -> serial.Serial:
     """The port that a program was given, for itself alone; reading and writing wait."""
     fmt = Format.parse(request["format"])
-    port = serial.Serial(request["port"], request["baud"], fmt.data_bits, LETTERS[fmt.parity], float(fmt.stop_bits), exclusive=True)
+    port = serial.Serial(request["port"], request["baud"], fmt.data_bits, fmt.letter, float(fmt.stop_bits), exclusive=True)
     os.set_blocking(port.fileno(), True)
     return port
 

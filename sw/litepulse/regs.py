@@ -28,7 +28,7 @@ class Register:
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 9  # version of this map
+VERSION_MINOR = 10  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -129,7 +129,7 @@ TRIGGERS = {
 
 TRAIN_COMMANDS = {
     1: ("START", "start with the words written"),
-    2: ("ADJUST", "change period and phase at `at_pulse`"),
+    2: ("ADJUST", "change period, phase and width at `at_pulse`"),
     3: ("STOP", "stop"),
 }
 
@@ -203,6 +203,7 @@ CONFIG = (
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
+        Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
     )),
     Register("profile0_period", 1, "profile 0: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("profile1_format", 2, "profile 1: format; held until the next period word is written", (
@@ -211,6 +212,7 @@ CONFIG = (
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
+        Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
     )),
     Register("profile1_period", 3, "profile 1: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("profile2_format", 4, "profile 2: format; held until the next period word is written", (
@@ -219,6 +221,7 @@ CONFIG = (
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
+        Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
     )),
     Register("profile2_period", 5, "profile 2: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("profile3_format", 6, "profile 3: format; held until the next period word is written", (
@@ -227,6 +230,7 @@ CONFIG = (
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
+        Field("to_port", 12, 1, "launches of kind `FRAME` are marks: their byte goes to the marker port, if the core has one"),
     )),
     Register("profile3_period", 7, "profile 3: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("line", 8, "the line", (
@@ -270,10 +274,13 @@ CONFIG = (
     Register("echo", 14, "how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)", (
         Field("tail", 0, 16, "ticks, rounded up to whole cycles, at most 1023 cycles, else refused; after a reset 16 cycles"),
     )),
+    Register("port", 15, "the marker port; refused if the core has none", (
+        Field("width", 0, 32, "ticks that a mark lasts, rounded up to whole cycles; 0: until the next mark"),
+    )),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),
     Register("train_count", 18, "pulses, 0 = endless"),
-    Register("train_width", 19, "ticks, for kind pulse"),
+    Register("train_width", 19, "ticks, for kind pulse; of a change, too"),
     Register("train_launch", 20, "what each pulse is", (
         Field("data", 0, 8, "byte of a frame; bit times of a break"),
         Field("profile", 8, 2, "line profile"),
@@ -339,7 +346,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x00000009),
+    ), reset=0x0000000a),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),
@@ -350,6 +357,7 @@ CSRS = (
         Field("interrupts", 24, 1, "The registers `irq_*` and `ev_*` are there."),
         Field("simulated", 25, 1, "This is a simulation, not a board."),
         Field("lin_depth", 26, 3, "log2 of the LIN identifiers that have an entry, 3 to 6; 0: there is no LIN slave."),
+        Field("port", 29, 1, "There is a marker port."),
     ), reset=0x19699841),
     Register("id_clock_num", 3, "Frequency of the core's clock in Hz, numerator of an exact fraction.", (
         Field("num", 0, 32, "Hz x `id_clock_den`."),

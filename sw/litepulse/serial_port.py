@@ -36,15 +36,16 @@ _AHEAD = Fraction(1, 1000)  # seconds from writing to the first bit, at least
 
 
 class TimedBytes(bytes):
-    """Bytes that were received, with `ticks`: of the start edge of each."""
+    """Bytes that were received, with `ticks`: of the start edge of each; `records`: all that is known of each."""
 
     ticks: tuple[int, ...]
+    records: tuple[RxByte, ...]
 
     def __new__(cls, received: Iterable[RxByte] = ()) -> "Self":
         """Of records."""
         records = tuple(received)
         self = super().__new__(cls, bytes(record.data for record in records))
-        self.ticks = tuple(record.tick for record in records)
+        self.ticks, self.records = tuple(record.tick for record in records), records
         return self
 
 
@@ -85,8 +86,10 @@ class Serial(serial.SerialBase):
         yet, as pyserial has it.
 
         Further arguments as of serial.Serial: baudrate (also a fraction: 45.45), bytesize, parity, stopbits, timeout, write_timeout,
-        inter_byte_timeout. ValueError when it is opened with what this port does not have: xonxoff, rtscts, dsrdtr, rs485_mode.
+        inter_byte_timeout. marks: each byte that is written is a mark, and appears on the board's marker port, not on the line; what is
+        received is the line's as ever. ValueError when it is opened with what this port does not have: xonxoff, rtscts, dsrdtr, rs485_mode.
         """
+        self._marks = bool(options.pop("marks", False))
         self._given = board if isinstance(board, Board) else None
         self._board: Board | None = None
         self._lock = threading.RLock()
@@ -119,6 +122,8 @@ class Serial(serial.SerialBase):
         taken = False
         try:
             self._board = self._given or open_named(str(self._port))
+            if self._marks:
+                self._board.set_marks()
             self._profile = self._make_profile()
             self._board.take()
             taken = True
@@ -200,7 +205,7 @@ class Serial(serial.SerialBase):
             raise ValueError("rs485_mode: the pin `de` of the board is driver enable, without a mode")
 
     def _make_profile(self) -> Profile:
-        fmt = Format(int(self._bytesize), _PARITY[str(self._parity)], _STOP[float(self._stopbits)])
+        fmt = Format(int(self._bytesize), _PARITY[str(self._parity)], _STOP[float(self._stopbits)], to_port=self._marks)
         return Profile(self.board.timescale.bit_period(self._baudrate), fmt)
 
     def _reconfigure_port(self) -> None:
@@ -304,6 +309,8 @@ class Serial(serial.SerialBase):
 
     def _launch(self, data: bytes, at: When) -> list[int]:
         start = self.board.tick_of(at)
+        if self._marks and len(data) > 1:
+            raise BadInput("at: two marks at one tick; write one byte at a time")
         if start < self._line_free:
             raise BadInput(f"at: the line is busy until tick {self._line_free} with what was written before")
         length = Launch("frame", 0, LAUNCH_PROFILE).length(self._profile)

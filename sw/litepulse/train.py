@@ -13,6 +13,8 @@ from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, TrainCh
 from litepulse.errors import BadInput, LitePulseError, Refused, TransportError, shown
 from litepulse.interrupt import Flag
 from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone
+from litepulse.layout import CHANGE_MIN_PERIOD
+from litepulse.line import Launch
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.plan import TrainPlan
 from litepulse.streams import Lost, edges
@@ -46,11 +48,25 @@ def start_refusal(reason: str | None) -> str:
     return texts.get(reason or "", reason or "it does not say why")
 
 
-def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse: int) -> TrainChange:
-    """Changes the running train from a pulse on, 0: as early as possible; old: its period until then. Refused with the reason."""
+def check_width(launch: Launch) -> None:
+    """BadInput if what the train launches has no width."""
+    if launch.kind != "pulse":
+        raise BadInput(f"width: each pulse of this train is a {launch.kind}, which has none")
+
+
+def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse: int, width: int | None = None) -> TrainChange:
+    """Changes the running train from a pulse on, 0: as early as possible; old: its period until then; width: of a pulse in ticks, None:
+    as before. BadInput if the train is too fast to be changed, Refused with the reason."""
+    timescale = backend.identity.timescale
+    least = CHANGE_MIN_PERIOD * timescale.samples_per_cycle
+    if old.whole < least:
+        period = timescale.named(old.whole)
+        raise BadInput(
+            f"this train is too fast to be changed: its period is {period}, the shortest that can be changed {timescale.named(least)}"
+        )
     with backend.train.changing():
         try:
-            return backend.train.request_change(new, step, at_pulse)
+            return backend.train.request_change(new, step, at_pulse, width)
         except Refused as error:
             if at_pulse or error.reason not in TOO_LATE:
                 raise
@@ -61,7 +77,7 @@ def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse
                 raise LitePulseError(f"{backend.identity.name}: no pulse of the train is seen, so none can be named: give --at-pulse")
             number, since = seen
             try:
-                return backend.train.request_change(new, step, number + lead + math.ceil(2 * since / old.ticks))
+                return backend.train.request_change(new, step, number + lead + math.ceil(2 * since / old.ticks), width)
             except Refused as error:
                 if error.reason not in TOO_LATE:
                     raise
@@ -111,14 +127,20 @@ class Train(Job[Pulse]):
         self._heard: deque[int] = deque()  # received ticks that belong to no pulse yet
         self._seen = 0  # record.received_count so far
 
-    def adjust(self, period: Period | None = None, step: Whole = 0, at_pulse: Whole = 0) -> int | None:
-        """A new period and a step in ticks, without a glitch, from a pulse on (0: as early as possible); which one, None if unknown."""
+    def adjust(self, period: Period | None = None, step: Whole = 0, at_pulse: Whole = 0, width: Whole | None = None) -> int | None:
+        """A new period, a step and a new width of its pulses in ticks, without a glitch, from a pulse on (0: as early as possible).
+
+        Returns which one, None if that is not known. BadInput if the train is too fast to be changed, or if its pulses have no width.
+        """
         new = self.record.ideal.last_period if period is None else period
         if not isinstance(cast(object, new), Period):
             raise BadInput(f"period: {shown(new)} is not a Period: Board.adjust() takes a time")
         ticks = within(step, "step", -(1 << 31), (1 << 31) - 1)
         number = within(at_pulse, "at_pulse", 0, WORD - 1)
-        return change_train(self._backend, self.record.ideal.last_period, new, ticks, number).pulse
+        pulse_width = None if width is None else within(width, "width", 1, WORD - 1)
+        if pulse_width is not None:
+            check_width(self.plan.launch)
+        return change_train(self._backend, self.record.ideal.last_period, new, ticks, number, pulse_width).pulse
 
     def rows(self) -> Iterator[list[Row]]:
         """As batches(), but each pulse at the look that shows that it was launched."""

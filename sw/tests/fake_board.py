@@ -23,7 +23,7 @@ from sim import bridge_frames
 
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
-MIN_PERIOD = 96
+MIN_PERIOD, CHANGE_MIN_PERIOD = 120, 320
 CONFIG = {r.name: r for r in regmap.CONFIG}
 BY_INDEX = {r.index: r for r in regmap.CONFIG}
 
@@ -60,12 +60,14 @@ class FakeBoard:
         event_depth=8,
         receive_depth=9,
         lin_depth=6,
+        port=True,
         csr_base=regmap.CSR_BASE,
         window_base=regmap.WINDOW_BASE,
     ):
         self.csr_base, self.window_base = csr_base, window_base
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
         self.event_log2, self.receive_log2, self.lin_log2 = event_depth, receive_depth, lin_depth
+        self.has_port = port
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
         self.drop_write = lambda address, words: False  # a write that gets lost on the cable
         self.mute_config = False  # the core does not answer configuration writes
@@ -99,6 +101,7 @@ class FakeBoard:
         self.header = []  # what was heard of a header
         self.answer = None  # (tick, bytes that are still to be sent, the first at that tick); tick None: it is on the line
         self.line_log = []  # [(start, end, source, data)]
+        self.marks = []  # [(tick, source, code)]
 
     # The bus ------------------------------------------------------------------------------------------------------
 
@@ -164,6 +167,7 @@ class FakeBoard:
             | bool(self.coming) << 7
             | self.levels << 16
         )
+        geometry |= self.has_port << 29
         return {
             0: self.magic,
             1: self.version,
@@ -214,6 +218,8 @@ class FakeBoard:
             ok = self.set_profile(index // 2, word)
         elif ok and 32 <= index <= 37:
             self.armed = False
+        elif index == CONFIG["port"].index:
+            ok = self.has_port
         elif index == CONFIG["echo"].index:
             ok = word <= 1023 * self.samples
         elif index == CONFIG["driver_enable"].index:
@@ -311,6 +317,9 @@ class FakeBoard:
 
     def launch(self, tick, word, width, source):
         """True if it went out."""
+        if self.has_port and word >> 10 & 3 == 0 and field(self.config.get(2 * (word >> 8 & 3), 0), "profile0_format", "to_port"):
+            self.marks.append((tick, source, word & 0xFF))
+            return True
         if tick < self.busy_until:
             return False
         length = self.length(word, width)
@@ -428,7 +437,13 @@ class FakeBoard:
         step = self.word("train_step")
         step -= (step >> 31) << 32
         reason = 0
-        if not t or period < MIN_PERIOD * self.samples or (t["count"] and number >= t["count"]):
+        least = CHANGE_MIN_PERIOD * self.samples
+        if (
+            not t
+            or min(period, t["period"]) < least
+            or (t["count"] and number >= t["count"])
+            or not self.length(t["word"], self.word("train_width"))
+        ):
             reason = INVALID
         elif self.change is not None:
             reason = BUSY
@@ -439,7 +454,7 @@ class FakeBoard:
         if reason:
             self.event(self.tick, 3, 5, reason, self.word("train_at_pulse"), "control")
             return False
-        self.change = (number, period, den, step)
+        self.change = (number, period, den, step, self.word("train_width"))
         if number == t["n"]:
             self.apply_change()
         return True
@@ -450,8 +465,8 @@ class FakeBoard:
         return (t["before"] if den == t["den"] else Fraction(math.floor(t["before"]))) + period + step
 
     def apply_change(self):
-        number, period, den, step = self.change
-        self.train.update(a=self.place(period, den, step), period=period, den=den)
+        number, period, den, step, width = self.change
+        self.train.update(a=self.place(period, den, step), period=period, den=den, width=width)
         self.change = None
         self.event(self.tick, 5, 5, 0, number, "control")
 

@@ -14,9 +14,10 @@ class Kernel:
     """The driver's side: one claim, a train and a responder that may outlive it."""
 
     def __init__(self):
-        self.abi = 3
+        self.abi, self.flags = 3, 0
         self.train = self.responder = None
         self.profiles, self.claim, self.keep, self.calls = {}, None, 0, []
+        self.ports = []  # changes of the marker port
         self.kept = {}  # {what: line profile} of what an earlier claim has left
 
     def ioctl(self, file, number, data=0, mutate=False):
@@ -30,7 +31,7 @@ class Kernel:
 
     def answer(self, number, data):
         if number == abi.IOC_INFO:
-            return abi.Info(self.abi, 6, 48_000_000, 1, 0, 1, 4, 256, 512, 512, 64, 7, -1, 0, 64)
+            return abi.Info(self.abi, 6, 48_000_000, 1, self.flags, 1, 4, 256, 512, 512, 64, 7, -1, 0, 64)
         if number == abi.IOC_STATUS:
             return abi.Status((self.train is not None) * abi.STATUS_TRAIN | (self.responder is not None) * abi.STATUS_RESPONDER, 64)
         if number == abi.IOC_TRAIN:
@@ -49,6 +50,10 @@ class Kernel:
             if profile.index in self.kept.values() and profile != self.profiles[profile.index]:
                 raise OSError(errno.EBUSY, "Device or resource busy")
             self.profiles[profile.index] = profile
+        elif number == abi.IOC_PORT:
+            if not self.flags & abi.INFO_PORT:
+                raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+            self.ports.append(abi.Port.unpack(data))
         elif number == abi.IOC_TRAIN_START:
             if abi.Train.unpack(data).profile not in self.profiles:
                 raise OSError(errno.ENOENT, "No such file or directory")

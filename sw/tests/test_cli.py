@@ -53,7 +53,7 @@ BAD_TRAINS = {
     "rate nan": (["--rate", "nan"], "'nan'"),
     "rate empty": (["--rate", ""], "rate"),
     "rate huge exponent": (["--rate", "1e999999999"], "not a number"),
-    "rate too high": (["--rate", "10M"], "rate: 10 MHz is too fast, the highest is 150 kHz"),
+    "rate too high": (["--rate", "10M"], "rate: 10 MHz is too fast, the highest is 400 kHz"),
     "frames overlap": (["--rate", "961"], "overlap"),
     "frames overlap by a fraction of a tick": (["--rate", "960.0001"], "overlap"),
     "pulses overlap": (["--rate", "1k", "--width", "1001us"], "overlap"),
@@ -183,6 +183,8 @@ def test_bad_adjustments(board):
         (["--step", "soon"], "step"),
         (["--at-pulse", "1"], "passed"),
         (["--step", "100s"], "step"),
+        (["--width", "1ms"], "each pulse of this train is a frame, which has none"),
+        (["--width", "0s"], "width"),
     ):
         done = run("--port", board.spec, "adjust", *(["--step", "1t"] if arguments[0] == "--at-pulse" else []), *arguments)
         assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr
@@ -418,6 +420,40 @@ def test_keep_stop_and_adjust_from_other_processes(board):
     assert stopped["pulses"] == len(board.line_log)
     done = run("--port", board.spec, "stop")
     assert done.returncode == 0 and "nothing was running" in done.stdout
+
+
+def test_adjust_changes_the_width(board):
+    """From the pulse on that it names, and back again; a change that is refused leaves it, also for the next one."""
+    done = run("--port", board.spec, "train", "--rate", "1k", "--width", "100us", "--keep", "--json")
+    assert done.returncode == 0, done.stderr
+    first = len(board.line_log) + 40
+    done = run("--port", board.spec, "adjust", "--width", "37us", "--at-pulse", str(first), "--json")
+    adjusted = json.loads(done.stdout)
+    assert (adjusted["width_ticks"], adjusted["step_ticks"], adjusted["at_pulse"]) == (1776, 0, first)
+    assert board.train["width"] == 1776 and board.train["period"] == 48_000
+    assert [end - start for start, end, *_ in board.line_log][first - 1 : first + 1] == [4800, 1776]
+    done = run("--port", board.spec, "adjust", "--width", "1ms", "--at-pulse", "1")
+    assert done.returncode == 2 and "passed" in done.stderr and board.word("train_width") == 1776
+    done = run("--port", board.spec, "adjust", "--width", "1001us")
+    assert done.returncode == 2 and "overlap" in done.stderr and board.word("train_width") == 1776
+    done = run("--port", board.spec, "adjust", "--rate", "2k")
+    assert done.returncode == 0 and "width" not in done.stdout and board.train["width"] == 1776
+    done = run("--port", board.spec, "adjust", "--width", "1t")
+    assert done.returncode == 0 and ", width 1 tick" in done.stdout and board.train["width"] == 1
+
+
+def test_a_fast_train_takes_no_change(board):
+    """Faster than 320 cycles: the board is not even asked."""
+    done = run("--port", board.spec, "train", "--rate", "400k", "--width", "1us", "--keep", "--json")
+    assert done.returncode == 0, done.stderr
+    for arguments in (["--rate", "1k"], ["--step", "1t"], ["--width", "2us"]):
+        done = run("--port", board.spec, "adjust", *arguments)
+        assert done.returncode == 2 and is_one_line(done.stderr)
+        assert "too fast to be changed: its period is 2.5 µs (120 ticks), the shortest that can be changed 6.667 µs" in done.stderr
+    assert board.word("train_period") == 120 and not board.change and board.train
+    done = run("--port", board.spec, "train", "--rate", "401k", "--width", "1us")
+    assert done.returncode == 2 and "too fast, the highest is 400 kHz" in done.stderr
+    assert run("--port", board.spec, "stop").returncode == 0 and not board.train
 
 
 def test_adjust_waits_in_the_boards_time(board):

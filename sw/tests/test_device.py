@@ -13,7 +13,7 @@ from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, Transpo
 from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
 from litepulse.launch import SendRun
-from litepulse.layout import CSRS, TRAIN_MIN_PERIOD, regs
+from litepulse.layout import CHANGE_MIN_PERIOD, CSRS, regs
 from litepulse.line import Format, Launch, Profile, Response, Trigger
 from litepulse.plan import train_plan
 from litepulse.respond import Responder, RespondPlan
@@ -342,7 +342,7 @@ def test_another_process_adjusts_and_the_ideal_follows():
     run = started(device, rate=1000, count=300, baud=115200)
     for _, _ in zip(range(4), run.rows()):
         pass
-    period = other.identity.timescale.period(Fraction(100_000, 3), TRAIN_MIN_PERIOD)
+    period = other.identity.timescale.period(Fraction(100_000, 3), CHANGE_MIN_PERIOD)
     other.train.adjust(period, max(run.record.launched) + 20, -7)
     for _ in run.rows():
         pass

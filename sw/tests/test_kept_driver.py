@@ -2,6 +2,7 @@
 """What was kept on a board of the kernel's driver, as far as the driver reports it."""
 
 import dataclasses
+import errno
 import fcntl
 import os
 import pty
@@ -164,6 +165,7 @@ class Deciding(Kernel):
     def __init__(self):
         super().__init__()
         self.decisions, self.tick, self.waits = [], 0, False
+        self.note_request = lambda request: None
 
     def answer(self, number, data):
         if number == abi.IOC_STATUS:
@@ -178,7 +180,11 @@ class Deciding(Kernel):
             os.set_blocking(self.claim, False)
             return abi.Claim(fd=self.claim)
         if number == abi.IOC_TRAIN_ADJUST:
-            self.decide(self.decisions.pop(0), abi.TrainAdjust.unpack(data).at_pulse)
+            self.note_request(abi.TrainAdjust.unpack(data))
+            decision = self.decisions.pop(0)
+            if isinstance(decision, OSError):
+                raise decision
+            self.decide(decision, abi.TrainAdjust.unpack(data).at_pulse)
             return None
         return super().answer(number, data)
 
@@ -213,6 +219,28 @@ def test_a_refused_change_is_not_read_back(kernel):
             assert refused.value.reason == "late"
         assert program.train.last_change() == taken
     assert not kernel.decisions and [event.data for event in program.recorder.read().events] == [7, 8, 9]
+    program.close()
+
+
+@pytest.mark.parametrize("kernel", [Deciding], indirect=True)
+def test_a_change_of_the_width(kernel):
+    """The driver gets it with its flag, and none where none is given; a driver that is too old gets no request."""
+    kernel.abi = 7
+    program = DriverBackend("/dev/null")
+    program.line.set_profile(1, profile())
+    program.train.start(Launch("pulse", 0, width=4800), Period(480_000, 0, 1))
+    kernel.decisions, requests = [None, None, OSError(errno.EOPNOTSUPP, "")], []
+    kernel.note_request = requests.append
+    program.train.request_change(Period(480_000, 0, 1), 0, 7, 1776)
+    program.train.request_change(Period(480_000, 0, 1), 0, 8)
+    assert [(each.flags, each.width) for each in requests] == [(abi.ADJUST_WIDTH, 1776), (0, 0)]
+    with pytest.raises(litepulse.Refused) as refused:
+        program.train.request_change(Period(480_000, 0, 1), 0, 9)
+    assert refused.value.reason == "fast"
+    program.device.abi = 6
+    with pytest.raises(litepulse.Unsupported, match="a new width of a running train: its interface is version 6, that takes 7"):
+        program.train.request_change(Period(480_000, 0, 1), 0, 9, 1)
+    assert len(requests) == 3 and not kernel.decisions
     program.close()
 
 

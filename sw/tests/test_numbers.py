@@ -56,6 +56,7 @@ COUNTS = {
     "channel": {"name": 2},
     "launch": {"byte": 0x55, "break_bits": 13},
     "latency": {"byte": 0x55, "break_bits": 13, "seed": 9, "count": 3, "filter": 5},
+    "mark": {"code": 0x2A},
     "respond": {"byte": 0x55, "break_bits": 13, "pulses": 3},
     "sequence": {"repeat": 3},
     "time_of": {"tick": 100},
@@ -64,17 +65,20 @@ COUNTS = {
 RATES = {method: {"baud": 9600} for method in ("capture", "launch", "launches", "latency", "respond", "send", "sequence")}
 RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}}
 DURATIONS = {
-    "adjust": ["period", "step"],
+    "adjust": ["period", "step", "width"],
     "capture": ["duration"],
     "launch": ["width"],
     "latency": ["width", "interval", "jitter", "duration", "timeout", "blank", "holdoff"],
+    "mark": ["width"],
     "respond": ["after", "width", "every", "holdoff"],
     "send": ["every"],
     "sequence": ["timeout"],
+    "set_marks": ["width"],
     "train": ["period", "width"],
 }
 MOMENTS = {
     "launches": ["start"],
+    "mark": ["at"],
     "sequence": ["start"],
     "launch": ["at"],
     "send": ["at"],
@@ -102,6 +106,7 @@ OTHER = {
     "on",
     "listener",
     "from_end",
+    "tty",
     "what",
     "to",
 }
@@ -144,9 +149,9 @@ def given(method, name, value):
 def outcome(board, method, arguments):
     """What the board is to do, or did: all that depends on a call's numbers."""
     if method == "adjust":
-        with board.train(rate=50, count=1000) as train:
+        with board.train(rate=50, count=1000, width="100us" if "width" in arguments else None) as train:
             adjusted = board.adjust(**arguments)
-            return adjusted.period, adjusted.step, adjusted.change.pulse, train.plan
+            return adjusted.period, adjusted.step, adjusted.width, adjusted.change.pulse, train.plan
     board.backend.read_clocks = lambda: READING  # for time_of(): the same on each board
     result = getattr(board, method)(**arguments)
     if isinstance(result, litepulse.Train | litepulse.Capture | litepulse.Latency | litepulse.Responder):
@@ -159,6 +164,8 @@ def outcome(board, method, arguments):
     if isinstance(result, litepulse.Send):
         with result:
             return [(each.byte, each.wanted - result.first_tick) for each in result]
+    if method == "set_marks":
+        return board.backend.line._registers.config_word("port")
     if isinstance(result, litepulse.Outcome):
         return result.byte, result.tick == result.wanted
     assert isinstance(result, int | litepulse.ClockTime)
@@ -295,7 +302,7 @@ def test_triggers_launches_and_formats_hold_plain_numbers():
             wrong()
 
 
-NO_NUMBERS = {"open", "Realtime", "Edge", "Byte", "Duration", "SampleStream", "SrFile", "VcdFile"}  # as the one argument
+NO_NUMBERS = {"open", "Realtime", "Edge", "Byte", "Duration", "SampleStream", "SrFile", "TerminalServer", "VcdFile"}  # as the one argument
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in NO_NUMBERS])

@@ -268,6 +268,27 @@ def test_the_lead_stays_while_a_train_runs(program):
             device.line.set_driver_enable(48, 480)
 
 
+def test_width_of_a_running_train(program, tmp_path):
+    """From the pulse on that is reported; a train that is too fast takes no change, and is stopped."""
+    vcd = tmp_path / "out.vcd"
+    with Program(program, "--tcp", "0", "--vcd", str(vcd)) as soc:
+        port = ["--port", f"tcp:127.0.0.1:{soc.where['tcp']}"]
+        assert result_of(*port, "train", "--rate", "1k", "--width", "100us", "--keep")["launched"]
+        adjusted = result_of(*port, "adjust", "--width", "37us")
+        assert adjusted["width_ticks"] == 1776 and adjusted["period_ticks"] == "48000"
+        first = result_of(*port, "stop")["pulses"]
+        assert result_of(*port, "train", "--rate", "400k", "--width", "1us", "--keep")["ended"] == "running"
+        done = run(*port, "adjust", "--step", "1us")
+        assert done.returncode == 2 and "too fast to be changed" in done.stderr and done.stderr.count("\n") == 1
+        assert result_of(*port, "stop")["stopped"] == ["train"]
+    edges = pins(vcd)["tx"][1:]
+    pulses = [(a, b - a) for (a, _), (b, _) in zip(edges[::2], edges[1::2])]
+    change = adjusted["at_pulse"]
+    assert [width for _, width in pulses[:first]] == [4800] * change + [1776] * (first - change)
+    assert {width for _, width in pulses[first:]} == {48}
+    assert {b[0] - a[0] for a, b in zip(pulses[first:], pulses[first + 1 :])} == {120}
+
+
 def test_stop_and_adjust_beside_a_follower(program, tmp_path):
     with Program(program, "--pty") as soc:
         port = ["--port", soc.where["pty"]]

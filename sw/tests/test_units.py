@@ -215,7 +215,9 @@ def test_numbers_for_people_and_programs():
     assert math.isclose(float(fixed(UP5K.ns(1), 3)), 20.833)
 
 
-@pytest.mark.parametrize("name", ["TRAIN_MIN_PERIOD", "RESPONSE_MIN_BYTE", "SAMPLES_LATENCY_BYTE", "BURST_MIN_CYCLES", "SAMPLES_LATENCY"])
+@pytest.mark.parametrize(
+    "name", ["TRAIN_MIN_PERIOD", "CHANGE_MIN_PERIOD", "RESPONSE_MIN_BYTE", "SAMPLES_LATENCY_BYTE", "BURST_MIN_CYCLES", "SAMPLES_LATENCY"]
+)
 def test_constants_are_those_of_the_core(name):
     limits = tomllib.loads((Path(__file__).resolve().parents[2] / "hdl" / "limits.toml").read_text(encoding="utf-8"))
     assert getattr(layout, name) == limits["cycles"][name]

@@ -40,6 +40,7 @@ VERBS = {
     "sequence": (["sequence", "{entries}"], 0),
     "replay": (["replay", "{pulses}"], 0),
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
+    "mark": (["mark", "0x2a", "--width", "5ms"], 0),
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
     "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # no node answers
     "lin slave": (["lin", "slave", "{ldf}", "--node", "Window", "--for", "20ms"], 1),  # nothing was heard
@@ -53,6 +54,7 @@ VERBS = {
     "clock follow": (["clock", "follow", "irig-b", "--input", "0", "--for", "20ms"], 1),  # nothing was heard
     "latency": (["latency", "--width", "10us", "--on", "edge:0:fall", "--interval", "1ms", "--for", "20ms"], 1),  # nothing answers
     "certify": (["certify", "--self", "--edges", "20"], 1),  # tx is not wired to rx
+    "explain": (["explain", "/nonexistent"], 2),
     "tty": (["tty", "--link", "/nonexistent/tty"], 2),
     "serve": (["serve", "--teensy-pulse", "--link", "/nonexistent/serve"], 2),
     "attach": (["attach", "/nonexistent"], 2),
@@ -66,7 +68,7 @@ STYLES = dict.fromkeys(
     ["json", "csv", "vnl"],
 )
 STYLES |= dict.fromkeys(["clock emit", "clock follow"], ["json", "csv", "vnl"])
-STYLES |= dict.fromkeys(["info", "stop", "doctor", "lsl", "lin inject", "lin request", "certify"], ["json"])
+STYLES |= dict.fromkeys(["info", "mark", "stop", "doctor", "lsl", "lin inject", "lin request", "certify", "explain"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
 ENDLESS = {

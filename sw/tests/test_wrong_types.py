@@ -18,9 +18,11 @@ METHODS = {
     "launch": {"byte": 1, "baud": "1M"},
     "launches": {"series": [("+1ms", 1)], "baud": "1M"},
     "latency": {"on": TRIGGER, "interval": "1ms", "baud": "1M", "count": 1},
+    "mark": {"code": 42, "width": "1us"},
     "respond": {"on": TRIGGER, "after": "1us"},
     "sequence": {"entries": [{"after": "1ms", "byte": 1}], "baud": "1M"},
     "send": {"data": b"x", "baud": "1M"},
+    "set_marks": {"width": "1us"},
     "tick_of": {"when": "+1ms"},
     "time_of": {"tick": 1, "clock": "tai"},
     "train": {"rate": 58},
@@ -31,7 +33,7 @@ WITHOUT = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "pe
 WITH = {("respond", "every"): {"pulses": 2}}  # what an argument of a method needs
 WRONG = [object(), [58], {}, "text", b"text", 0.001, -1.5, 3 + 4j, float("nan"), float("inf"), 10**5000, -(10**5000), None, litepulse, "²"]
 # Any object is true or false, and may be a label.
-ANY = {"bytes", "exclusive", "from_end", "invert", "keep", "loopback", "move_tx", "once", "own", "what"}
+ANY = {"bytes", "exclusive", "from_end", "invert", "keep", "loopback", "move_tx", "once", "own", "tty", "what"}
 
 
 def parameters():
@@ -92,6 +94,7 @@ FUNCTIONS = {
     "Realtime": (litepulse.Realtime, {}),
     "SampleStream": (litepulse.SampleStream, {"path": "x", "rate": 1}),
     "SrFile": (litepulse.SrFile, {"path": "x"}),
+    "TerminalServer": (litepulse.TerminalServer, {"port": litepulse.Serial(None), "raw": 0}),
     "VcdFile": (litepulse.VcdFile, {"path": "x"}),
     "ms": (litepulse.ms, {"value": 1}),
     "ns": (litepulse.ns, {"value": 1}),

@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; it only grows. */
-#define LITEPULSE_ABI 6
+#define LITEPULSE_ABI 7
 
 /*
  * Number of the line discipline for a board behind a serial port, unless the module's parameter
@@ -233,6 +233,7 @@ struct litepulse_launch {
 /* --- any file of the device --- */
 
 #define LITEPULSE_INFO_SIMULATED 0x1 /* a simulation, no board */
+#define LITEPULSE_INFO_PORT	 0x2 /* it has a marker port; since version 7 */
 
 /**
  * struct litepulse_info - what this device is
@@ -397,6 +398,7 @@ struct litepulse_claim {
 #define LITEPULSE_STOP_1_5	 1
 #define LITEPULSE_STOP_2	 2
 #define LITEPULSE_PROFILE_INVERT 0x1 /* active level 1; for the idle level see litepulse_rest */
+#define LITEPULSE_PROFILE_TO_PORT 0x2 /* its frames are marks, see litepulse_port; version 7 */
 
 /**
  * struct litepulse_profile - baud, format and polarity that launches name by number
@@ -446,8 +448,12 @@ struct litepulse_profile {
  * -EBUSY while a train runs, -ENOENT if the profile was not set since the driver found the board,
  * or since the board's reset, and the core refuses it for that. Returns when the core has taken it.
  *
- * LITEPULSE_IOC_TRAIN gives the train that runs as it was requested, with the period of the last
- * change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
+ * The period is at least 120 cycles of the core's clock and the lead of litepulse_driver_enable,
+ * before version 7: 320, else -EINVAL. Only a train of 320 cycles and the lead, or more, can be
+ * changed.
+ *
+ * LITEPULSE_IOC_TRAIN gives the train that runs as it was requested, with period and width of the
+ * last change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
  * or if it was started before the driver found the board, or if the board did not answer to the
  * latest start or change.
  */
@@ -466,18 +472,28 @@ struct litepulse_train {
 	__u32 reserved2;
 };
 
+#define LITEPULSE_ADJUST_WIDTH 0x1 /* width is given; since version 7 */
+
 /**
- * struct litepulse_train_adjust - a new period, and a step, from one pulse on, without a glitch
+ * struct litepulse_train_adjust - a new period, a step and, on request, a new width, from one pulse
+ * on, without a glitch
  * @period: whole ticks
  * @num: and @num / @den of a tick
  * @den: 0 means 2^32
  * @at_pulse: first pulse at its new place, counted from 0; 0: as early as possible
  * @step: ticks by which this and all later pulses are moved, once
- * @flags: 0
+ * @flags: LITEPULSE_ADJUST_*; before version 7: 0
+ * @width: with LITEPULSE_ADJUST_WIDTH: of a pulse, in ticks, from @at_pulse on; of a train of
+ *	frames or breaks 0. Without the flag 0: the width stays
+ * @reserved: 0
  *
  * -ETIME if it is too late for that, -EBUSY while another change waits. Returns when the core has
  * taken it; an event, APPLIED or REFUSED from TRAIN_CHANGE, has the pulse from which it acted,
  * or that the train ended before.
+ *
+ * -EOPNOTSUPP if the train that runs is too fast to be changed: its period is less than 320 cycles
+ * of the core's clock and the lead of litepulse_driver_enable. -ENODATA if a width is given, and
+ * the driver does not know what train runs (LITEPULSE_IOC_TRAIN).
  */
 struct litepulse_train_adjust {
 	__u32 period;
@@ -486,6 +502,8 @@ struct litepulse_train_adjust {
 	__u32 at_pulse;
 	__s32 step;
 	__u32 flags;
+	__u32 width;
+	__u32 reserved;
 };
 
 /**
@@ -665,6 +683,31 @@ struct litepulse_driver_enable {
 	__u32 echo_ns;
 };
 
+#define LITEPULSE_PORT_WIDTH 0x1 /* width is given */
+#define LITEPULSE_PORT_TTY   0x2 /* tty is given */
+
+/**
+ * struct litepulse_port - the marker port, eight pins; since version 7
+ * @flags: LITEPULSE_PORT_*: the settings that change, at least one
+ * @width: ticks that each mark lasts, rounded up to whole cycles of the core's clock; then the pins
+ *	are 0. 0: until the next mark, as after a reset of the board. A mark that is shown keeps its own
+ * @tty: 1: each byte that is written to the tty is a mark, and leaves as soon as possible; 0: it
+ *	goes to the line. What is received comes from the line in any case
+ * @reserved: 0
+ *
+ * A launch of LITEPULSE_LAUNCH_FRAME whose profile has LITEPULSE_PROFILE_TO_PORT is a mark: its byte
+ * appears on the port at its tick, whatever the line does, and the line does not change. It is
+ * reported as any launch. -EOPNOTSUPP if the core has no port, also for such a profile. The settings
+ * stay when the claim has ended. -EBUSY if @tty would change what an earlier claim has kept. After
+ * an error a board whose cable failed gets back what it had when it can be reached.
+ */
+struct litepulse_port {
+	__u32 flags;
+	__u32 width;
+	__u32 tty;
+	__u32 reserved;
+};
+
 #define LITEPULSE_IOC_MAGIC 0xd1
 
 /* any file */
@@ -690,5 +733,7 @@ struct litepulse_driver_enable {
 #define LITEPULSE_IOC_LIN_ENTRY _IOW(LITEPULSE_IOC_MAGIC, 0x18, struct litepulse_lin_entry)
 /* since version 4 */
 #define LITEPULSE_IOC_REST _IOW(LITEPULSE_IOC_MAGIC, 0x19, struct litepulse_rest)
+/* since version 7 */
+#define LITEPULSE_IOC_PORT _IOW(LITEPULSE_IOC_MAGIC, 0x1a, struct litepulse_port)
 
 #endif /* _UAPI_LINUX_LITEPULSE_H */

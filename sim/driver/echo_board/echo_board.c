@@ -55,6 +55,10 @@ static bool refuse_others;
 module_param(refuse_others, bool, 0644);
 MODULE_PARM_DESC(refuse_others, "refuses a word that another program wrote, just before each command of the train");
 
+static bool hold_change;
+module_param(hold_change, bool, 0644);
+MODULE_PARM_DESC(hold_change, "a change of the train waits for its pulse until refuse_change is written");
+
 static bool unreachable;
 module_param(unreachable, bool, 0644);
 MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
@@ -139,7 +143,7 @@ struct board {
 	u64 reset;			/* time of the latest one, ns */
 	u32 session, event_mask, wanted, line, driver_enable, echo, period;
 	u32 config[CONFIG_WORDS];	/* as written last */
-	bool train, armed;
+	bool train, change, armed;
 	u32 train_count, train_width;
 	u64 busy_until;			/* end of the train's pulse that is on the line */
 	u64 low_since;			/* tick from which on BREAK_HOLD holds the line low */
@@ -423,6 +427,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_SHIFT |
 				ilog2(LAUNCHES) << LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_SHIFT |
 				(b == &all[0] ? ilog2(LIN_ENTRIES) : 0) << LITEPULSE_CSR_ID_GEOMETRY_LIN_DEPTH_SHIFT |
+				(b == &all[0] ? LITEPULSE_CSR_ID_GEOMETRY_PORT_MASK : 0) |
 				LITEPULSE_CSR_ID_GEOMETRY_INTERRUPTS_MASK | LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
 			break;
 		case LITEPULSE_CSR_ID_CLOCK_NUM:
@@ -442,6 +447,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 			*words = (b->waiting_count ? 0 : LITEPULSE_CSR_STATUS_TX_IDLE_MASK) |
 				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) |
 				(b->train && !hide_train ? LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK : 0) |
+				(b->change ? LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK : 0) |
 				(b->armed ? LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK : 0) |
 				(line_is_free(b, tick_of(b)) ? 0 : LITEPULSE_CSR_STATUS_LINE_BUSY_MASK) |
 				levels << LITEPULSE_CSR_STATUS_LEVELS_SHIFT;
@@ -577,6 +583,10 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 		case LITEPULSE_CFG_TRAIN_COMMAND:
 			if (refuse_others)
 				refuse(b, LITEPULSE_CFG_PROFILE0_PERIOD, LITEPULSE_REASON_INVALID);
+			b->change = hold_change &&
+				(words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) == LITEPULSE_TRAIN_CMD_ADJUST;
+			if (b->change)
+				break;
 			b->train = (words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) != LITEPULSE_TRAIN_CMD_STOP &&
 				b->train_count != 1;	/* of one pulse: it has ended at once */
 			if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK)
@@ -675,6 +685,23 @@ static int reset_set(const char *value, const struct kernel_param *parameter)
 
 static const struct kernel_param_ops reset_ops = { .set = reset_set };
 module_param_cb(reset, &reset_ops, NULL, 0200);
+
+/* Writing to this parameter refuses the change of board 0 that waits, as its pulse is too near. */
+static int refuse_change_set(const char *value, const struct kernel_param *parameter)
+{
+	struct board *b = &all[0];
+	unsigned long flags;
+
+	spin_lock_irqsave(&b->lock, flags);
+	if (b->change)
+		event(b, tick_of(b), LITEPULSE_KIND_REFUSED, LITEPULSE_SRC_TRAIN_CHANGE, LITEPULSE_REASON_LATE, 0);
+	b->change = false;
+	spin_unlock_irqrestore(&b->lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops refuse_change_ops = { .set = refuse_change_set };
+module_param_cb(refuse_change, &refuse_change_ops, NULL, 0200);
 
 /* Writing to this parameter fires the watchdog of board 0. */
 static int silence_set(const char *value, const struct kernel_param *parameter)
@@ -786,7 +813,7 @@ static int known_get(char *text, const struct kernel_param *parameter)
 	u64 now = tick_of(&all[0]);
 
 	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d break %d lows %u low_us %u now %d level %u period %u "
-			  "rest %u filtered %u samples %u loop %u behind %u delay %u apart %u\n",
+			  "rest %u filtered %u samples %u loop %u behind %u delay %u apart %u width %u mark %u port0 %u port1 %u\n",
 			  all[0].launch_count + all[1].launch_count, all[0].wants,
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo,
@@ -799,7 +826,12 @@ static int known_get(char *text, const struct kernel_param *parameter)
 			  (u32)FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_BURST_MASK,
 					 all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_TRIGGER)]),
 			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_DELAY)],
-			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_HOLDOFF)]);
+			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_RESP_HOLDOFF)], all[0].train_width,
+			  all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_PORT)],
+			  !!(all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_PROFILE0_FORMAT)] &
+			     LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK),
+			  !!(all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_PROFILE1_FORMAT)] &
+			     LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK));
 }
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
@@ -807,7 +839,8 @@ module_param_cb(known, &known_ops, NULL, 0444);
 MODULE_PARM_DESC(known, "launches waiting; of board 0: services, lead, lag and tail in ticks, accesses while suspended, TX held low, "
 		 "times that it was low until now, how long in all, whether it is low now, bytes that interrupt, bit period in 2^-8 ticks, "
 		 "whether it has a level at rest of its own, channels behind the filter, its length, whether its output is looped back, "
-		 "launches of the responder behind the first, its delay, and the ticks between them");
+		 "launches of the responder behind the first, its delay, and the ticks between them, width of the train's pulses, "
+		 "ticks that marks last, whether frames by profile 0 and by profile 1 are marks");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

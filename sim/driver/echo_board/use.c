@@ -95,6 +95,13 @@ int set_profile(int fd, unsigned int index, unsigned int baud, unsigned int flag
 	return ioctl(fd, LITEPULSE_IOC_PROFILE, &request) ? -errno : 0;
 }
 
+int set_port(int fd, unsigned int flags, unsigned int width, unsigned int tty)
+{
+	struct litepulse_port request = { .flags = flags, .width = width, .tty = tty };
+
+	return ioctl(fd, LITEPULSE_IOC_PORT, &request) ? -errno : 0;
+}
+
 int claim(int pulse)
 {
 	return claim_device(pulse, 0, O_CLOEXEC);

@@ -48,6 +48,7 @@ int rs485(int tty, unsigned int flags);
 int respond(int fd, struct litepulse_responder request);
 int entry(int fd, struct litepulse_lin_entry request);
 int set_profile(int fd, unsigned int index, unsigned int baud, unsigned int flags);
+int set_port(int fd, unsigned int flags, unsigned int width, unsigned int tty);
 
 /* --- claims --- */
 

@@ -127,6 +127,45 @@ static void bursts(int pulse)
 	close(fd);
 }
 
+/* The marker port: profiles, the width of marks, bytes of the tty; the settings outlive a claim. */
+static void marker_port(int pulse)
+{
+	const unsigned int to_port = LITEPULSE_PROFILE_TO_PORT;
+	struct litepulse_launch mark = { .profile = 1, .data = 0x2a };
+	struct litepulse_info info;
+	int fd = claim(pulse), tty;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info) && info.flags & LITEPULSE_INFO_PORT);
+	CHECK(!set_profile(fd, 1, 9600, to_port) && known("port1") == 1 && known("port0") == 0);
+	CHECK(set_profile(fd, 1, 9600, to_port << 1) == -EINVAL);
+	CHECK(!set_port(fd, LITEPULSE_PORT_WIDTH, 5000, 0) && known("mark") == 5000);
+	/* A mark is no launch on the line: it may have any level at rest. */
+	CHECK(!ioctl(fd, LITEPULSE_IOC_REST, &(struct litepulse_rest){ LITEPULSE_REST_LOW, 0 }));
+	mark.tick = now(pulse) + 1000000000;
+	CHECK(!try_launch(fd, mark));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_FLUSH));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_REST, &(struct litepulse_rest){ LITEPULSE_REST_HIGH, 0 }));
+	/* What is refused changes nothing. */
+	CHECK(set_port(fd, 0, 0, 0) == -EINVAL);
+	CHECK(set_port(fd, LITEPULSE_PORT_TTY << 1, 0, 0) == -EINVAL);
+	CHECK(set_port(fd, LITEPULSE_PORT_TTY, 1, 1) == -EINVAL);
+	CHECK(set_port(fd, LITEPULSE_PORT_WIDTH, 1, 1) == -EINVAL);
+	CHECK(set_port(fd, LITEPULSE_PORT_TTY, 0, 2) == -EINVAL);
+	CHECK(known("mark") == 5000 && known("port0") == 0);
+	/* Bytes of the tty: whatever bit rate a program sets. */
+	CHECK(!set_port(fd, LITEPULSE_PORT_WIDTH | LITEPULSE_PORT_TTY, 7, 1));
+	CHECK(known("mark") == 7 && known("port0") == 1);
+	close(fd);
+	tty = open_tty(B115200);
+	CHECK(known("port0") == 1 && known("mark") == 7);
+	close(tty);
+	fd = claim(pulse);
+	CHECK(!set_port(fd, LITEPULSE_PORT_TTY, 0, 0) && known("port0") == 0 && known("mark") == 7);
+	CHECK(!set_port(fd, LITEPULSE_PORT_WIDTH, 0, 0) && known("mark") == 0);
+	CHECK(!set_profile(fd, 1, 9600, 0) && known("port1") == 0);
+	close(fd);
+}
+
 static void sizes(int pulse)
 {
 	static const unsigned long commands[] = {
@@ -237,6 +276,7 @@ static void abi(void)
 	rights(pulse);
 	lin_slave(pulse);
 	bursts(pulse);
+	marker_port(pulse);
 	sizes(pulse);
 	levels(pulse);
 	wait_for_room(pulse);

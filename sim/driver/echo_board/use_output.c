@@ -113,6 +113,77 @@ static void de(void)
 	bind_again();
 }
 
+static int adjust(int claim, struct litepulse_train_adjust request)
+{
+	request.den = 1;
+	return ioctl(claim, LITEPULSE_IOC_TRAIN_ADJUST, &request) ? -errno : 0;
+}
+
+static int width_is(int pulse, unsigned int width)
+{
+	struct litepulse_train train;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TRAIN, &train));
+	return train.width == width && known("width") == (int)width;
+}
+
+/* Of a running train: a new width of its pulses, and which train can be changed at all. */
+static void widths(void)
+{
+	const unsigned int given = LITEPULSE_ADJUST_WIDTH;
+	int pulse = open_pulse(), fd = claim(pulse);
+	struct litepulse_train train = endless;
+
+	start_train(fd, endless);
+	CHECK(width_is(pulse, 500));
+	CHECK(!adjust(fd, (struct litepulse_train_adjust){ 900000, .flags = given, .width = 700 }));
+	CHECK(width_is(pulse, 700));
+	/* Without the flag it stays; nothing else is taken for a width. */
+	CHECK(!adjust(fd, (struct litepulse_train_adjust){ 800000 }) && width_is(pulse, 700));
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 800000, .width = 1 }) == -EINVAL);
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 800000, .flags = given }) == -EINVAL);
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 800000, .flags = 2 }) == -EINVAL);
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 800000, .reserved = 1 }) == -EINVAL);
+	CHECK(width_is(pulse, 700));
+	/* A change that is refused at its pulse: the next one without a width has that of before. */
+	write_parameter("hold_change", "1");
+	CHECK(!adjust(fd, (struct litepulse_train_adjust){ 700000, .flags = given, .width = 9 }));
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 700000 }) == -EBUSY && width_is(pulse, 9));
+	write_parameter("hold_change", "0");
+	write_parameter("refuse_change", "1");
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TRAIN, &train) && train.width == 700 && train.period == 800000);
+	CHECK(!adjust(fd, (struct litepulse_train_adjust){ 600000 }) && width_is(pulse, 700));
+	stop_train(fd);
+	/* Of bytes there is none. */
+	train = endless;
+	train.kind = LITEPULSE_LAUNCH_FRAME;
+	train.width = 0;
+	start_train(fd, train);
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 900000, .flags = given, .width = 1 }) == -EINVAL);
+	CHECK(!adjust(fd, (struct litepulse_train_adjust){ 900000, .flags = given }) && width_is(pulse, 0));
+	stop_train(fd);
+	/* With a lead a train that is as fast may be too fast to be changed. */
+	train = endless;
+	train.period = 330;
+	train.width = 20;
+	start_train(fd, train);
+	CHECK(!adjust(fd, (struct litepulse_train_adjust){ 330 }));
+	stop_train(fd);
+	CHECK(!driver_enable(fd, 11, 0, 0, 0));
+	start_train(fd, train);
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 330 }) == -EOPNOTSUPP);
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 1000000 }) == -EOPNOTSUPP && width_is(pulse, 20));
+	stop_train(fd);
+	/* A train that is not known. */
+	write_parameter("hold", "1");
+	CHECK(fails(try_train(fd, endless), EIO));
+	write_parameter("hold", "0");
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 900000, .flags = given, .width = 1 }) == -ENODATA);
+	stop_train(fd);
+	close(fd);
+	close(pulse);
+}
+
 /* Each edge with a launch; on a transport that sleeps with none, unless it defers. */
 static void answer(void)
 {
@@ -424,6 +495,7 @@ static void rest(void)
 
 const struct guest_case output_cases[] = {
 	{ "de", de, "lead and lag of the de pin, the echo's tail; a new lead while a train runs" },
+	{ "widths", widths, "a new width for a running train, and trains that are too fast to be changed" },
 	{ "answer", answer, "litepulse_echo answers edges, or is refused that" },
 	{ "keep", keep, "what a claim kept goes on, though the one before could not be stopped" },
 	{ "profiles", profiles, "line profiles that kept output uses stay as they are (keeps=1)" },

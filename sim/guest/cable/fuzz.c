@@ -45,6 +45,7 @@ static const unsigned long commands[] = {
 	LITEPULSE_IOC_TRAIN_START, LITEPULSE_IOC_TRAIN_ADJUST,
 	LITEPULSE_IOC_TRAIN_STOP, LITEPULSE_IOC_RESPONDER, LITEPULSE_IOC_DRIVER_ENABLE, LITEPULSE_IOC_LIN_ENTRY,
 	LITEPULSE_IOC_REST,
+	LITEPULSE_IOC_PORT,
 	TCGETS, TCFLSH, TCSBRK, TIOCMGET, TIOCMBIS, TIOCMBIC, TIOCSBRK, TIOCCBRK, TIOCINQ, TIOCOUTQ, TCXONC, TIOCGICOUNT, TIOCGSERIAL,
 	TIOCGRS485, TIOCSRS485, TIOCEXCL, TIOCNXCL, TIOCMIWAIT, TIOCSETD, TIOCGETD, TIOCSTI, TIOCVHANGUP, TCSBRKP, TIOCSSERIAL,
 	PTP_CLOCK_GETCAPS, PTP_EXTTS_REQUEST, PTP_EXTTS_REQUEST2, PTP_PEROUT_REQUEST, PTP_PEROUT_REQUEST2, PTP_ENABLE_PPS, PTP_SYS_OFFSET,
@@ -114,7 +115,10 @@ static void fill(unsigned long command, void *argument, size_t size)
 		break;
 	case LITEPULSE_IOC_PROFILE:
 		FILL(litepulse_profile, .index = 1 + draw(4), .data_bits = 5 + draw(5),
-		     .parity = draw(6), .stop = draw(4), .flags = draw(2), .baud = 9600 << draw(9));
+		     .parity = draw(6), .stop = draw(4), .flags = draw(4), .baud = 9600 << draw(9));
+		break;
+	case LITEPULSE_IOC_PORT:
+		FILL(litepulse_port, .flags = draw(4), .width = draw(2) * 5000, .tty = draw(2));
 		break;
 	case LITEPULSE_IOC_REST:
 		FILL(litepulse_rest, .level = draw(3));

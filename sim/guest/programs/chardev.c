@@ -790,7 +790,8 @@ static void case_train(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
 	struct litepulse_train train = train_58(40);
-	struct litepulse_train_adjust adjust = { .period = 1000, .den = 1, .at_pulse = 20, .step = 77 };
+	struct litepulse_train_adjust adjust = { .period = 1000, .den = 1, .at_pulse = 20, .step = 77,
+						.flags = LITEPULSE_ADJUST_WIDTH, .width = 120 };
 	struct litepulse_train_stop stop = { 0 };
 	struct litepulse_responder responder = PULSE_ANSWER(
 		.flags = LITEPULSE_RESPONDER_RISE, .delay = 300, .width = 50, .profile = 3);

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 6
+ABI = 7
 LDISC = 8
 DEVICES = 0x10
 KIND_TX = 1
@@ -50,6 +50,7 @@ LAUNCH_FRAME = 0
 LAUNCH_BREAK = 1
 LAUNCH_PULSE = 2
 INFO_SIMULATED = 1
+INFO_PORT = 2
 CLOCK_MONOTONIC = 0
 CLOCK_REALTIME = 1
 CLOCK_TAI = 2
@@ -66,7 +67,9 @@ STOP_1 = 0
 STOP_1_5 = 1
 STOP_2 = 2
 PROFILE_INVERT = 1
+PROFILE_TO_PORT = 2
 TRAIN_ASAP = 1
+ADJUST_WIDTH = 1
 TRIGGER_OFF = 0
 TRIGGER_EDGE = 1
 TRIGGER_BYTE = 2
@@ -91,6 +94,8 @@ REST_HIGH = 0
 REST_LOW = 1
 DRIVER_ENABLE_ECHO = 1
 DRIVER_ENABLE_UNCHANGED = 2
+PORT_WIDTH = 1
+PORT_TTY = 2
 IOC_MAGIC = 0xd1
 
 
@@ -290,13 +295,15 @@ class Train(Record):
 class TrainAdjust(Record):
     """struct litepulse_train_adjust"""
 
-    layout: ClassVar[Struct] = Struct("=IIIIiI")
+    layout: ClassVar[Struct] = Struct("=IIIIiIII")
     period: int = 0
     num: int = 0
     den: int = 0
     at_pulse: int = 0
     step: int = 0
     flags: int = 0
+    width: int = 0
+    reserved: int = 0
 
 
 @dataclass
@@ -380,6 +387,17 @@ class DriverEnable(Record):
     echo_ns: int = 0
 
 
+@dataclass
+class Port(Record):
+    """struct litepulse_port"""
+
+    layout: ClassVar[Struct] = Struct("=IIII")
+    flags: int = 0
+    width: int = 0
+    tty: int = 0
+    reserved: int = 0
+
+
 def _number(direction: int, number: int, record: type[Record] | None = None) -> int:
     return direction << 30 | (record.layout.size if record else 0) << 16 | IOC_MAGIC << 8 | number
 
@@ -402,3 +420,4 @@ IOC_RESPONDER = _number(1, 0x16, Responder)
 IOC_DRIVER_ENABLE = _number(1, 0x17, DriverEnable)
 IOC_LIN_ENTRY = _number(1, 0x18, LinEntry)
 IOC_REST = _number(1, 0x19, Rest)
+IOC_PORT = _number(1, 0x1a, Port)

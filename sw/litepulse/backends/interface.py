@@ -26,6 +26,7 @@ SIM, UARTBONE, REMOTE, DRIVER = "sim", "uartbone", "remote", "driver"  # Identit
 RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
 LAUNCH_PROFILE = 1
 CLOCKS = ("monotonic", "realtime", "tai", "phc")
+NO_PORT = "this board has no marker port"
 NO_LIN_SLAVE = "the board's core was built without a LIN slave (lin_entries=0)"
 
 
@@ -48,6 +49,7 @@ class Identity:
     session: int
     echo_limit: int  # ticks
     clocks: tuple[str, ...] = ()  # those of CLOCKS in which events have a time, too
+    port: bool = False  # there is a marker port
     nodes: Mapping[str, str] = field(default_factory=dict[str, str])  # further devices of the board: {"tty": "/dev/ttyPULSE0"}
 
     @property
@@ -247,6 +249,14 @@ class LineControl(Protocol):
         """How long after our own transmission its echo may come; None: as after a reset. Returns the time used."""
         ...
 
+    def set_mark_width(self, ticks: int) -> None:
+        """How long each mark lasts from now on; 0: until the next one. Unsupported without a marker port."""
+        ...
+
+    def set_tty_marks(self, on: bool) -> None:
+        """Whether each byte that is written to the kernel's tty of the board is a mark. Unsupported where there is none, and why."""
+        ...
+
     def transmit(self, data: bytes) -> int:
         """Queues best-effort bytes, which use the receiver's profile; returns how many found room. Events of source 'tty' tell the rest."""
         ...
@@ -275,8 +285,8 @@ class TrainControl(Protocol):
         """Within it what becomes of changes of the train is recorded, by whomever that was started."""
         ...
 
-    def request_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
-        """Changes period and phase of the running train, from a pulse on, 0: the next one.
+    def request_change(self, period: Period, step: int, at_pulse: int, width: int | None = None) -> TrainChange:
+        """Changes period and phase of the running train, and the width of its pulses unless it is None, from a pulse on, 0: the next one.
 
         Refused: what the train does, and what is read back of it, stays as it was; `reason` None: the record of it was lost.
         """

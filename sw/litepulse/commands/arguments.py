@@ -204,7 +204,7 @@ def trigger(text: str) -> "litepulse.Trigger":
     raise BadInput(f"on: '{text}' is not like edge:0:rise, edge:rx:fall, byte:0x55, byte:0x50/0xf0 or break")
 
 
-def wire(text: str) -> str:
+def wired_to(text: str) -> str:
     """What TX is wired to."""
     if text not in WIRES:
         raise BadInput(f"wire: '{text}' is not rx, bus, 0, 1, 2, 3 or none")
@@ -214,8 +214,9 @@ def wire(text: str) -> str:
 # Groups -----------------------------------------------------------------------------------------------------------------
 
 
-def add_device(parser: argparse.ArgumentParser, top: bool = False, pins: bool = True) -> None:
-    """The options that choose a device; they may stand before or after the verb. pins: also those that record the simulator's."""
+def add_device(parser: argparse.ArgumentParser, top: bool = False, pins: bool = True, wire: bool = True) -> None:
+    """The options that choose a device; they may stand before or after the verb. pins: also those
+    that record the simulator's; wire: also what its tx is wired to."""
     default: dict[str, Any] = {} if top else {"default": argparse.SUPPRESS}
     group = parser.add_argument_group(DEVICE, "Default: that of the kernel's driver, else the one that is plugged in.")
     group.add_argument("--device", metavar="DEV", help="a device of the kernel's driver: /dev/litepulse0", **default)
@@ -247,11 +248,13 @@ def add_device(parser: argparse.ArgumentParser, top: bool = False, pins: bool = 
     if pins:
         recording.add_options(group, default)
     group.add_argument("--stimulus", metavar="FILE", help="with --sim: lines 'tick channel level' that drive the inputs", **default)
+    if not wire:
+        return
     group.add_argument(
         "--wire",
         metavar="TO",
         action="append",
-        type=wire,
+        type=wired_to,
         help="with --sim: wire tx to rx, an input 0-3, none, or as a bus to rx and the stimulus; repeatable (default rx; lin slave: bus)",
         **default,
     )
@@ -265,13 +268,14 @@ def add_verb(
     styles: tuple[str, ...] = (),
     examples: str = "",
     pins: bool = True,
+    wire: bool = True,
 ) -> Parser:
-    """A verb with the options of devices and output. pins: see add_device()."""
+    """A verb with the options of devices and output. pins, wire: see add_device()."""
     sub = verbs.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + ".", epilog=f"examples:\n{examples}" if examples else None
     )
     sub.set_defaults(function=function)
-    add_device(sub, pins=pins)
+    add_device(sub, pins=pins, wire=wire)
     add_styles(sub, styles)
     return sub
 
@@ -308,6 +312,38 @@ def add_line(sub: argparse.ArgumentParser) -> None:
     group.add_argument("--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin")
 
 
+def add_terminal_line(sub: argparse.ArgumentParser, who: str, fmt: str) -> None:
+    """Of verbs that make the line a terminal. who: sets another bit rate, 'a program'; fmt: what --format is."""
+    group = sub.add_argument_group("line")
+    help = f"bit rate until {who} sets another one (default 9600)"
+    group.add_argument("--baud", default="9600", metavar="RATE", type=rate("baud"), help=help)
+    group.add_argument("--format", default="8N1", metavar="F", type=Format.parse, help=f"{fmt} (default 8N1)")
+
+
+class TerminalLine(TypedDict):
+    """The line of such a verb, as litepulse.Serial takes it."""
+
+    baudrate: Fraction
+    bytesize: int
+    parity: str
+    stopbits: float
+    timeout: float
+    write_timeout: None
+
+
+def terminal_of(args: argparse.Namespace) -> TerminalLine:
+    """The options of add_terminal_line(): reads do not wait, writes do."""
+    fmt = args.format
+    return {
+        "baudrate": args.baud,
+        "bytesize": fmt.data_bits,
+        "parity": fmt.letter,
+        "stopbits": float(fmt.stop_bits),
+        "timeout": 0,
+        "write_timeout": None,
+    }
+
+
 def add_move_tx(sub: argparse.ArgumentParser) -> None:
     """Of verbs that listen: the receiver's polarity is also that of TX at rest."""
     sub.add_argument("--move-tx", action="store_true", help="let TX move to the idle level that is received with; else that is refused")
@@ -329,7 +365,9 @@ def line_of(args: argparse.Namespace) -> Line:
 def join_negatives(argv: list[str]) -> list[str]:
     """'--step -5us' as '--step=-5us': argparse would take the value for an option."""
     joined: list[str] = []
-    for argument in argv:
+    for number, argument in enumerate(argv):
+        if argument == "--":
+            return joined + argv[number:]  # what is behind is another program's
         if re.match(r"-[0-9.]", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
             joined[-1] += f"={argument}"
         else:

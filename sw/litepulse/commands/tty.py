@@ -11,48 +11,36 @@ from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import ended, headline
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Interrupt
-from litepulse.line import Format
 from litepulse.serial_port import Serial
 from litepulse.terminal_port import TerminalPort
 from litepulse.units import counted
 
 EXAMPLES = """  litepulse --port /dev/ttyUSB1 tty --link ~/ttyPULSE
   litepulse tty --baud 115200 --format 7E1
-  litepulse --sim tty"""
-LETTER = {"none": "N", "odd": "O", "even": "E", "mark": "M", "space": "S"}
+  litepulse --sim tty
+  litepulse --port /dev/ttyUSB1 tty --marks --width 5ms --link ~/ttyMARK"""
 
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
     sub = arguments.add_verb(verbs, "tty", run, VERBS["tty"], (), EXAMPLES)
     sub.add_argument("--link", metavar="FILE", help="also make this symbolic link to the terminal, until the command ends")
-    group = sub.add_argument_group("line")
-    group.add_argument(
-        "--baud",
-        default="9600",
-        metavar="RATE",
-        type=arguments.rate("baud"),
-        help="bit rate until a program sets another one (default 9600)",
+    sub.add_argument("--marks", action="store_true", help="each byte that is written is a mark: its code appears on the marker port")
+    sub.add_argument(
+        "--width", metavar="T", type=arguments.duration("width"), help="with --marks: how long; 0: until the next (default: as before)"
     )
-    group.add_argument(
-        "--format", default="8N1", metavar="F", type=Format.parse, help="data bits and parity, which no program can change (default 8N1)"
-    )
+    arguments.add_terminal_line(sub, "a program", "data bits and parity, which no program can change")
 
 
 def run(args: Namespace) -> int:
     """litepulse tty"""
-    fmt = args.format
+    if args.width is not None and not args.marks:
+        raise BadInput("width: only of marks, with --marks")
     with arguments.board(args) as board, Interrupt() as interrupt:
+        if args.marks:
+            board.set_marks(args.width)
         try:
-            port = Serial(
-                board,
-                args.baud,
-                bytesize=fmt.data_bits,
-                parity=LETTER[fmt.parity],
-                stopbits=float(fmt.stop_bits),
-                timeout=0,
-                write_timeout=None,
-            )
+            port = Serial(board, **arguments.terminal_of(args), marks=args.marks)
             with port, TerminalPort(port, args.link) as terminal:
                 where = terminal.path if args.link is None else f"{args.link} ({terminal.path})"
                 output.write(f"{headline(board)}\n{where}: open it with any program; Ctrl-C ends it")

@@ -76,5 +76,6 @@ def identify(bus: Readable, backend: str, name: str, simulated: bool = False, kn
         session=0,
         echo_limit=regs.ECHO_CYCLES_MAX * samples,
         clocks=HOST_CLOCKS,
+        port=bool(geometry["port"]),
     )
     return Core(places.csr, window, places.bridge, identity)

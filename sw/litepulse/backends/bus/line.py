@@ -5,8 +5,8 @@ from litepulse.backends import reliance
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.bus.responder import BusResponder
 from litepulse.backends.bus.session import Session
-from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE
-from litepulse.errors import BadInput, Refused
+from litepulse.backends.interface import LAUNCH_PROFILE, NO_PORT, RECEIVE_PROFILE
+from litepulse.errors import BadInput, Refused, Unsupported
 from litepulse.layout import CONFIG, pack, regs, unpack
 from litepulse.line import Profile
 
@@ -67,6 +67,18 @@ class BusLine:
         used = self._registers.identity.echo(ticks)
         self._registers.write_fields("echo", tail=used)
         return used
+
+    def set_mark_width(self, ticks: int) -> None:
+        """See LineControl."""
+        if not self._registers.identity.port:
+            raise Unsupported(f"{self._registers.identity.name}: {NO_PORT}")
+        self._registers.configure(("port", ticks))
+
+    def set_tty_marks(self, on: bool) -> None:
+        """See LineControl."""
+        del on
+        name = self._registers.identity.name
+        raise Unsupported(f"{name}: the kernel does not drive this board: 'litepulse tty --marks' makes a terminal whose bytes are marks")
 
     def transmit(self, data: bytes) -> int:
         self._session.mine.add("bytes")

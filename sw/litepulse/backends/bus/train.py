@@ -67,17 +67,20 @@ class BusTrain:
     def changing(self) -> contextlib.AbstractContextManager[object]:
         return self._recorder.also("control")
 
-    def request_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
+    def request_change(self, period: Period, step: int, at_pulse: int, width: int | None = None) -> TrainChange:
         old_words = self._change_words()
-        event, pending = self._change_once(period_from_words(old_words), period, at_pulse, step)
+        old_width = {} if width is None else self._registers.config_words("train_width", "train_width")
+        event, pending = self._change_once(period_from_words(old_words), period, at_pulse, step, width)
         if event is not None and event.kind == "refused":
-            self._registers.configure(*old_words.items())
+            self._registers.configure(*old_width.items(), *old_words.items())
             raise Refused("the core refused the change", None if event.reason == _UNKNOWN else event.reason)
         return TrainChange(event.data if event is not None else at_pulse or None, pending)
 
-    def adjust(self, period: Period, at_pulse: int = 0, step: int = 0) -> None:
-        """Asks once for a change of period and phase from pulse `at_pulse` on (0: as early as possible)."""
+    def adjust(self, period: Period, at_pulse: int = 0, step: int = 0, width: int | None = None) -> None:
+        """Asks once for a change of period and phase, and of the width unless it is None, from pulse `at_pulse` on (0: as early as
+        possible)."""
         self._registers.configure(
+            *(() if width is None else (("train_width", width),)),
             ("train_period", period.whole),
             ("train_num", period.num),
             ("train_den", period.den & MASK32),
@@ -86,13 +89,13 @@ class BusTrain:
             ("train_command", pack(CONFIG["train_command"], command=TRAIN_COMMAND["adjust"])),
         )
 
-    def _change_once(self, old: Period, period: Period, at_pulse: int, step: int) -> tuple[Event | None, bool]:
+    def _change_once(self, old: Period, period: Period, at_pulse: int, step: int, width: int | None) -> tuple[Event | None, bool]:
         """Asks for a change once; (Event, still pending) as _await_change()."""
         # a program that follows the train would take the outcome's record
         with self._registers.bus.hold():
             position = self._recorder.end()
             try:
-                self.adjust(period, at_pulse, step)
+                self.adjust(period, at_pulse, step, width)
             except Refused:
                 event = self._decision(position)
                 if event is None or event.kind != "refused":  # there was no room for the record

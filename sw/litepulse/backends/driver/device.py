@@ -19,7 +19,8 @@ from litepulse.layout import regs
 
 OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table,
 LIN_ABI = 2
-BURST_ABI = 6  # and with bursts of the responder, and its times of 32 bits
+BURST_ABI = 6  # with bursts of the responder, and its times of 32 bits,
+PORT_ABI = WIDTH_ABI = 7  # and with the marker port, and a width in a change of a train
 LAG_SECONDS = Fraction(1, 100)  # after which the driver has reported what happened
 _REASON = {errno.ETIME: "late", errno.EBUSY: "busy", errno.EINVAL: "invalid", errno.ENOENT: "profile"}
 _IFF_UP = 1
@@ -123,6 +124,7 @@ class Device:
             info.session,
             regs.ECHO_CYCLES_MAX * info.samples,
             tuple(name for name in CLOCKS if name != "phc" or info.phc >= 0),
+            bool(info.flags & abi.INFO_PORT),
             nodes,
         )
 

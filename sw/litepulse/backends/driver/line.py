@@ -8,10 +8,10 @@ import termios
 
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
-from litepulse.backends.driver.device import refused
+from litepulse.backends.driver.device import PORT_ABI, refused
 from litepulse.backends.driver.responder import DriverResponder
 from litepulse.backends.driver.tty import Tty
-from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE
+from litepulse.backends.interface import LAUNCH_PROFILE, NO_PORT, RECEIVE_PROFILE
 from litepulse.errors import InUse, Refused, Unsupported
 from litepulse.layout import PARITY
 from litepulse.line import Profile
@@ -31,6 +31,9 @@ class DriverLine:
             raise InUse(f"{self._device.path}: what goes on here uses each line profile; 'litepulse stop' ends it")
         if number == LAUNCH_PROFILE:
             self._claim.launch_profile = taken
+        if profile.format.to_port:  # the line stays as it is
+            self._claim.profiles[taken] = profile
+            return
         try:
             self._claim.call(abi.IOC_REST, abi.Rest(abi.REST_LOW if profile.format.invert else abi.REST_HIGH))
         except OSError as error:
@@ -42,9 +45,8 @@ class DriverLine:
     def _put_profile(self, number: int, profile: Profile) -> bool:
         """False if something that was kept uses it with other settings."""
         fmt = profile.format
-        request = abi.Profile(
-            number, fmt.data_bits, PARITY[fmt.parity], fmt.stop, abi.PROFILE_INVERT if fmt.invert else 0, period=profile.bit_period.raw
-        )
+        flags = (abi.PROFILE_INVERT if fmt.invert else 0) | (abi.PROFILE_TO_PORT if fmt.to_port else 0)
+        request = abi.Profile(number, fmt.data_bits, PARITY[fmt.parity], fmt.stop, flags, period=profile.bit_period.raw)
         try:
             self._claim.call(abi.IOC_PROFILE, request)
         except OSError as error:
@@ -91,6 +93,25 @@ class DriverLine:
         except OSError as error:
             raise refused("the echo's time", error) from None
         return used
+
+    def set_mark_width(self, ticks: int) -> None:
+        """See LineControl."""
+        self._set_port("the width of marks", abi.Port(abi.PORT_WIDTH, width=ticks))
+
+    def set_tty_marks(self, on: bool) -> None:
+        """See LineControl."""
+        if "tty" not in self._device.identity.nodes:
+            raise Unsupported(f"{self._device.path}: this board has no tty")
+        self._set_port("marks of the tty", abi.Port(abi.PORT_TTY, tty=int(on)))
+
+    def _set_port(self, what: str, request: abi.Port) -> None:
+        self._device.require(PORT_ABI, "a marker port")
+        try:
+            self._claim.call(abi.IOC_PORT, request)
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                raise Unsupported(f"{self._device.path}: {NO_PORT}") from None
+            raise refused(what, error) from None
 
     def transmit(self, data: bytes) -> int:
         """See LineControl. They go through the tty, which stays open until the job ends."""

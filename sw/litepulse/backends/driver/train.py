@@ -2,13 +2,14 @@
 """The train of a board by the driver, and changes of it."""
 
 import contextlib
+import errno
 import math
 import time
 from dataclasses import dataclass
 
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
-from litepulse.backends.driver.device import reason
+from litepulse.backends.driver.device import WIDTH_ABI, reason
 from litepulse.backends.driver.recorder import DriverRecorder
 from litepulse.backends.interface import TrainChange, TrainSettings, mapped
 from litepulse.errors import LitePulseError, Refused
@@ -91,18 +92,22 @@ class DriverTrain:
             if event.kind != "refused":
                 self._change = request.change
 
-    def request_change(self, period: Period, step: int, at_pulse: int) -> TrainChange:
+    def request_change(self, period: Period, step: int, at_pulse: int, width: int | None = None) -> TrainChange:
         """See TrainControl. The records stay for the program that follows the train."""
+        if width is not None:
+            self._device.require(WIDTH_ABI, "a new width of a running train")
         self._recorder.drain()
         self._known = len(self._recorder.events)
         request = _Request((period, step))
         self._undecided.append(request)
         try:
-            adjust = abi.TrainAdjust(period.whole, period.num, period.den & 0xFFFFFFFF, at_pulse, step)
+            flags = 0 if width is None else abi.ADJUST_WIDTH
+            adjust = abi.TrainAdjust(period.whole, period.num, period.den & 0xFFFFFFFF, at_pulse, step, flags, width or 0)
             self._claim.call(abi.IOC_TRAIN_ADJUST, adjust)
         except OSError as error:
             self._undecided.remove(request)
-            raise Refused("the core refused the change", reason(error) or str(error.strerror)) from None
+            why = "fast" if error.errno == errno.EOPNOTSUPP else reason(error) or str(error.strerror)
+            raise Refused("the core refused the change", why) from None
         limit = self._device.now() + 2 * (math.ceil(period.ticks) + abs(step)) + self._device.lag
         end = time.monotonic() + CHANGE_SECONDS
         while True:
