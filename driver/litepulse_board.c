@@ -287,6 +287,16 @@ static void litepulse_board_clocks_after(void *data)
 	litepulse_read_clocks(&pair->at[1]);
 }
 
+/* What of a slew falls into a part of the time in which it happened. */
+static s64 litepulse_board_share(s64 slew, u64 part, u64 whole)
+{
+	u64 share = abs(slew) / 2;
+
+	if (whole && !(whole >> 32))
+		share = litepulse_mul_div(abs(slew), part, whole, NULL);
+	return slew < 0 ? -(s64)share : (s64)share;
+}
+
 /**
  * litepulse_board_time - the board's tick beside the host's clocks
  * @lp: device
@@ -322,9 +332,7 @@ int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
 	width = after->raw - before->raw;
 	/* Of what is left without them; CLOCK_REALTIME may be slewed. */
 	middle = (width + request - answer) / 2;
-	if (width)
-		middle += div64_s64((s64)(after->real - before->real - width) * (s64)middle, width);
-	middle += before->real;
+	middle += before->real + litepulse_board_share(after->real - before->real - width, middle, width);
 	width -= request + answer;
 	*time = (struct litepulse_time){
 		.tick = tick,

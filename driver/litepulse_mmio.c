@@ -471,7 +471,7 @@ static u32 litepulse_mmio_snapshot(struct litepulse_mmio *mmio, u32 window,
 	reading.earliest = ktime_get_raw_ns();
 	/* A clock is read in many steps, a counter in one. readl() is over before what follows. */
 	first = HAS_COUNTER ? get_cycles() : 0;
-	rmb();
+	rmb(); /* the counter is read first */
 	level = litex_read32(mmio->window + window + LITEPULSE_HEADER_LEVEL);
 	second = HAS_COUNTER ? get_cycles() : 0;
 	litepulse_board_read_host(&known->host);

@@ -1113,7 +1113,7 @@ static void contradicting_readings_start_again(struct kunit *test)
 	litepulse_clock_map_add(&map, &rate, run + 1000, run + 5000, run + 5100);
 	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 5000);
 	KUNIT_EXPECT_EQ(test, map.known.latest, run + 5100);
-	/* Both bounds of it are wider than what is known, but for 1 in 1024, and what is rounded. */
+	/* Both bounds are wider than what is known, but for 1 in 1024, and what is rounded. */
 	litepulse_clock_map_add(&map, &rate, run + 2024, run, run + 50000);
 	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 6024 - 5);
 	KUNIT_EXPECT_EQ(test, map.known.latest, run + 6124 + 4);

@@ -121,7 +121,7 @@ static void report_all(int fd, struct moment since)
 {
 	report_reads(since);
 	printf("error %ld %ld %ld\n", least, most, lost);
-	report_stats(fd);
+	tell_stats(fd);
 }
 
 static void subscribe_bytes(int fd, char **argv, unsigned int fifo)
