@@ -332,7 +332,8 @@ int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
 	width = after->raw - before->raw;
 	/* Of what is left without them; CLOCK_REALTIME may be slewed. */
 	middle = (width + request - answer) / 2;
-	middle += before->real + litepulse_board_share(after->real - before->real - width, middle, width);
+	middle += litepulse_board_share(after->real - before->real - width, middle, width);
+	middle += before->real;
 	width -= request + answer;
 	*time = (struct litepulse_time){
 		.tick = tick,

@@ -183,7 +183,8 @@ static unsigned int litepulse_bus_frame_bytes(const struct litepulse_request *re
  */
 static u64 litepulse_bus_line_ns(const struct litepulse_link *link, unsigned int count)
 {
-	u64 ns = div_u64((10 * (u64)count - 1) * NSEC_PER_SEC, link->baud);
+	u64 bit = div_u64((u64)NSEC_PER_SEC << 8, link->baud); /* in 1/256 ns, rounded down */
+	u64 ns = (10 * (u64)count - 1) * bit >> 8;
 
 	return count ? ns - (ns >> 5) - 1 : 0;
 }
