@@ -41,9 +41,13 @@
 #define SHORTEST_SHIFT 24
 /* Of ns: for so long a slew is followed. */
 #define SLEW_SHIFT 33
-/* Of ns: in two intervals that are shorter, a slew changes once, but for 2^-20. */
+/* Of ns: in a longer interval a slew may change often, by 2^-10. */
 #define CALM_SHIFT 28
 #define CALM_DRIFT_SHIFT 20
+/* 2^-20: in a shorter one by so much, if it has not been seen to change by more. */
+#define CALM_RATE (1 << (RATE_SHIFT - CALM_DRIFT_SHIFT))
+/* Of ns: a quarter of an interval that is not longer. */
+#define QUARTER_SHIFT (CALM_SHIFT - 2)
 /* 1/8: more is a step, not a slew. */
 #define SLEW_MOST (1 << (RATE_SHIFT - 3))
 /*
@@ -243,6 +247,15 @@ static void litepulse_clock_map_note_slew(struct litepulse_clock_beside *next,
 	next->bend = max3(next->slew - least, most - next->slew, abs(next->slew - before->slew));
 }
 
+/*
+ * By how much a slew changed that put the clock @away from where it should be. It is twice the mean:
+ * the interval in which it changed, or the next one, shows half of it.
+ */
+static u32 litepulse_clock_map_jump(u64 away, u64 span)
+{
+	return div64_u64(min(away, span >> 3) << (RATE_SHIFT + 1), span);
+}
+
 /**
  * litepulse_clock_map_beside() - one more reading of another clock beside CLOCK_MONOTONIC_RAW
  * @beside: changed
@@ -255,12 +268,14 @@ void litepulse_clock_map_beside(struct litepulse_clock_beside *beside, u64 raw, 
 {
 	struct litepulse_clock_beside next = { .readings = 1, .raw = raw, .offset = shown - raw,
 					       .error = error, .doubt = RATE_MOST,
-					       .since = raw, .low = SLEW_MOST,
+					       .jump = beside->jump, .since = raw, .low = SLEW_MOST,
 					       .high = -SLEW_MOST, .low_before = SLEW_MOST,
 					       .high_before = -SLEW_MOST };
 	u64 span = raw - beside->raw, away, noise, doubtful, size, doubt;
 	s64 change;
 
+	if ((raw ^ beside->raw) >> SLEW_SHIFT)
+		next.jump -= next.jump >> 3;
 	if (beside->readings && raw > beside->raw && !(span >> SLEW_SHIFT)) {
 		change = next.offset - beside->offset;
 		noise = (u64)error + beside->error;
@@ -271,6 +286,8 @@ void litepulse_clock_map_beside(struct litepulse_clock_beside *beside, u64 raw, 
 		next.doubt = beside->doubt;
 		/* More than 1/8 is a step. */
 		if (size < span >> 3) {
+			if (away > doubtful)
+				next.jump = max(next.jump, litepulse_clock_map_jump(away, span));
 			if (noise < span >> LITEPULSE_CLOCK_DRIFT_SHIFT &&
 			    (away > doubtful ||
 			     noise << RATE_SHIFT < (beside->doubt - 1ULL) * span)) {
@@ -294,10 +311,20 @@ void litepulse_clock_map_beside(struct litepulse_clock_beside *beside, u64 raw, 
 }
 EXPORT_SYMBOL_NS_GPL(litepulse_clock_map_beside, LITEPULSE_NAMESPACE);
 
-/* By how much a slew may change without a trace: 2 to the minus of this. */
-static unsigned int litepulse_clock_map_drift(const struct litepulse_clock_beside *beside)
+/* By how much a slew may change and change back between two readings, 2^-32 ns per ns. */
+static u32 litepulse_clock_map_unseen(const struct litepulse_clock_beside *beside, u64 span)
 {
-	return beside->span >> CALM_SHIFT ? LITEPULSE_CLOCK_DRIFT_SHIFT : CALM_DRIFT_SHIFT;
+	return max_t(u32, beside->jump, span >> CALM_SHIFT ? RATE_MOST : CALM_RATE);
+}
+
+/* How far that moves the clock at most, ns, within an interval of @span and @edge from its end. */
+static u64 litepulse_clock_map_hidden(const struct litepulse_clock_beside *beside, u64 span,
+				      u64 edge)
+{
+	u64 rate = litepulse_clock_map_unseen(beside, span);
+
+	/* All changes are up to the rate; or one is, or is greater, and the others are up to 2^-10. */
+	return min(rate * edge, min_t(u64, rate, RATE_MOST) * (span + edge)) >> RATE_SHIFT;
 }
 
 /**
@@ -308,8 +335,9 @@ static unsigned int litepulse_clock_map_drift(const struct litepulse_clock_besid
  *
  * In two successive intervals between readings the clock is taken to change its slew once, or to be
  * set once, but for changes below 2^-10, or below 2^-20 in intervals below a quarter of a second.
- * That shows: the clock is not where it should be then, and by so much the bound grows. Before these
- * intervals its slew was one of those of the last seconds.
+ * That shows: the clock is not where it should be then, and by so much the bound grows. A clock that
+ * was seen to change by more in the last minutes may do so more than once, and one change can hide
+ * the other. Before these intervals its slew was one of those of the last seconds.
  */
 u64 litepulse_clock_map_shown(const struct litepulse_clock_beside *beside, u64 raw, u64 *unsure)
 {
@@ -317,15 +345,17 @@ u64 litepulse_clock_map_shown(const struct litepulse_clock_beside *beside, u64 r
 	s64 passed = beside->raw - raw, before = passed - (s64)beside->span;
 	s64 beyond = max(-passed, before), long_ago = max(passed, -passed) - most, missing;
 
-	*unsure = beside->error + beside->fault + 2;
+	*unsure = beside->error + beside->fault + (beside->span >> CALM_DRIFT_SHIFT) + 3;
 	if (beyond > 0) {
 		*unsure += (beside->bend * (u64)min(beyond, most) >> RATE_SHIFT) + 1 +
 			(max(long_ago, 0LL) >> 3);
+		*unsure += litepulse_clock_map_hidden(beside, (1 << CALM_SHIFT) - 1,
+						      min(beyond, 1LL << QUARTER_SHIFT));
 		missing = max_t(s64, beside->since - raw, 0);
 		*unsure += passed < 0 ? beyond >> LITEPULSE_CLOCK_DRIFT_SHIFT :
 			(beyond >> CALM_DRIFT_SHIFT) + (missing >> LITEPULSE_CLOCK_DRIFT_SHIFT);
 	} else {
-		*unsure += min(passed, -beyond) >> litepulse_clock_map_drift(beside);
+		*unsure += litepulse_clock_map_hidden(beside, beside->span, min(passed, -beyond));
 	}
 	return raw + beside->offset -
 		litepulse_clock_map_part(beside->slew, max(min(passed, most), -most));
@@ -334,9 +364,11 @@ u64 litepulse_clock_map_shown(const struct litepulse_clock_beside *beside, u64 r
 /* The clock beside CLOCK_MONOTONIC_RAW gains less than this on it in @ns, without a trace. */
 static u64 litepulse_clock_map_gained(const struct litepulse_clock_beside *beside, u64 ns)
 {
-	return (ns >> LITEPULSE_CLOCK_DRIFT_SHIFT) + 1 +
-		((abs(beside->slew) + (u64)beside->bend) * min_t(u64, ns, 1ULL << SLEW_SHIFT) >>
-		 RATE_SHIFT);
+	u64 followed = min_t(u64, ns, 1ULL << SLEW_SHIFT);
+
+	return (ns >> LITEPULSE_CLOCK_DRIFT_SHIFT) + 2 +
+		((abs(beside->slew) + (u64)beside->bend) * followed >> RATE_SHIFT) +
+		(beside->jump * followed >> RATE_SHIFT);
 }
 
 /**
@@ -414,9 +446,9 @@ void litepulse_clock_map_line(struct litepulse_clock_view *view, const struct li
 	slew = abs(view->mono.slew);
 	part = max(abs(map->slow), abs(map->fast));
 	line->doubt = (map->fast - map->slow) / 2 + 2 + (2U << (CALM_SHIFT - 20));
-	line->doubt += (line->doubt >> 3) + (part * slew >> RATE_SHIFT) +
-		(RATE_MOST >> (litepulse_clock_map_drift(&view->mono) -
-			       LITEPULSE_CLOCK_DRIFT_SHIFT));
+	line->doubt += (line->doubt >> 3) + (part * slew >> RATE_SHIFT);
+	line->unseen = litepulse_clock_map_unseen(&view->mono, view->mono.span);
+	line->hidden = litepulse_clock_map_hidden(&view->mono, view->mono.span, line->reach);
 }
 
 /**
@@ -435,14 +467,16 @@ u64 litepulse_clock_map_on_line(const struct litepulse_clock_line *line,
 
 	age = litepulse_ticks_to_ns_fast(rate, ahead ? tick - line->tick : line->tick - tick);
 	if (!ahead && age <= line->reach) {
-		unsure = line->uncertainty + ((u64)line->doubt * (u32)age >> RATE_SHIFT) + 3;
+		unsure = (u64)line->unseen * (u32)age >> RATE_SHIFT;
+		unsure = line->uncertainty + min_t(u64, unsure, line->hidden) +
+			((u64)line->doubt * (u32)age >> RATE_SHIFT) + 4;
 		*uncertainty = min_t(u64, unsure, U32_MAX);
 		return line->mono - age - ((s64)line->slew * (s32)age >> RATE_SHIFT);
 	}
 	most = min(age, 1ULL << SLEW_SHIFT);
 	gained = line->slew * (s64)most >> RATE_SHIFT;
 	beyond = ahead ? age : age - line->reach;
-	unsure = line->uncertainty + (line->doubt * most >> RATE_SHIFT) + 4 +
+	unsure = line->uncertainty + line->hidden + (line->doubt * most >> RATE_SHIFT) + 4 +
 		(line->bend * min(beyond, 1ULL << SLEW_SHIFT) >> RATE_SHIFT);
 	if (ahead)
 		unsure += age >> LITEPULSE_CLOCK_DRIFT_SHIFT;

@@ -59,6 +59,8 @@ struct litepulse_clock_map {
  * @slew: what the other clock gains, 2^-32 ns per ns
  * @doubt: by how much @slew may be wrong
  * @bend: by how much @slew was another one in the last seconds
+ * @jump: by how much @slew changed at once, at most, of which 1/8 is forgotten each 2^33 ns of
+ *	CLOCK_MONOTONIC_RAW
  * @fault: by how much the clock was not where the readings before the latest had it, ns
  * @since: CLOCK_MONOTONIC_RAW from which on no reading is missing, ns
  * @low: the least slew between two readings of the latest 2^33 ns of CLOCK_MONOTONIC_RAW
@@ -75,6 +77,7 @@ struct litepulse_clock_beside {
 	s32 slew;
 	u32 doubt;
 	u32 bend;
+	u32 jump;
 	u64 fault;
 	u64 since;
 	s32 low;
@@ -108,6 +111,8 @@ struct litepulse_clock_view {
  * @uncertainty: by so much @mono may be wrong, ns
  * @slew: what CLOCK_MONOTONIC gains on the ticks, 2^-32 ns per ns
  * @doubt: by how much @slew may be wrong
+ * @unseen: by how much the slew may have been another one for a while in @reach, without a trace
+ * @hidden: by how much that has moved CLOCK_MONOTONIC at most, ns
  * @bend: by how much the slew of CLOCK_MONOTONIC may have been another one before @reach
  * @reach: how far back @doubt holds, ns; less than 2^31
  * @history: how far back @bend holds, ns
@@ -118,6 +123,8 @@ struct litepulse_clock_line {
 	u32 uncertainty;
 	s32 slew;
 	u32 doubt;
+	u32 unseen;
+	u32 hidden;
 	u32 bend;
 	u32 reach;
 	u64 history;

@@ -31,6 +31,7 @@ MISTAKES = [
     ("litepulse_clock_map.c", "passed + 1) >> 20", "passed + 1) >> 40", "wandering_clocks_stay_within_the_bound"),
     ("litepulse_clock_map.c", "!map->coarse", "1", "wandering_clocks_stay_within_the_bound"),
     ("litepulse_clock_map.c", "next.fault = away", "next.fault = 0 * away", "another_clock_is_shown"),
+    ("litepulse_clock_map.c", "min(away, span >> 3)", "min(0 * away, span >> 3)", "another_clock_is_shown"),
     ("litepulse_clock_map.c", "(s64)line->slew * (s32)age", "0 * (s32)age", "ticks_are_on_a_line"),
     ("litepulse_record.h", "if (tick < since)", "if (0)", "plain_events_are_put_as_usual"),
     ("litepulse_record.h", "!sequence->started || sequence->open_ended", "0", "plain_events_are_put_as_usual"),

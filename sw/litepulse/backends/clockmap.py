@@ -13,7 +13,8 @@ LEVELS, FIRST_SHIFT = 6, 25  # anchors are kept for 2^25 ns, for four times as l
 SHORTEST_SHIFT = 24  # of ns: a younger anchor says nothing about the rate
 SLEW_SHIFT = 33  # of ns: for so long a slew is followed
 SLEW_MOST = 1 << 29  # 1/8: more is a step, not a slew
-CALM_SHIFT = 28  # of ns: in two intervals that are shorter, a slew changes once, but for 2^-20
+CALM_SHIFT = 28  # of ns: in a longer interval a slew may change often, by 2^-10
+CALM_RATE = 1 << 12  # 2^-20: in a shorter one by so much, if it has not been seen to change by more
 
 
 def wander(ns: int) -> int:
@@ -133,6 +134,7 @@ class BesideRaw:
         self._slew = 0  # of the clock against RAW
         self._doubt = RATE_MOST  # by how much that may be wrong
         self._bend = 0  # by how much the slew was another one in the last seconds
+        self._jump = 0  # by how much the slew changed at once, at most; 1/8 is forgotten each 2^33 ns of RAW
         self._since = 0  # from this RAW on no reading is missing
         self._slews = (SLEW_MOST, -SLEW_MOST)  # the least and the most between two readings of the latest 2^33 ns of RAW
         self._slews_before = self._slews  # of the 2^33 ns before
@@ -141,6 +143,8 @@ class BesideRaw:
     def add(self, raw: int, shown: int, error: int) -> None:
         """At this RAW, the clock was within `error` ns of `shown`."""
         span, offset = raw - self.raw, shown - raw
+        if (raw ^ self.raw) >> SLEW_SHIFT:
+            self._jump -= self._jump >> 3
         if not self.readings or span <= 0 or span >> SLEW_SHIFT:
             self.readings, self._span, self._slew, self._doubt, self._bend, self.fault = 1, 0, 0, RATE_MOST, 0, 0
             self.raw, self._offset, self._error, self._since = raw, offset, error, raw
@@ -150,6 +154,8 @@ class BesideRaw:
         away, slew = abs(change - (self._slew * span >> RATE_SHIFT)), self._slew
         doubtful = noise + (self._doubt * span >> RATE_SHIFT) + 1
         if abs(change) < span >> 3:  # more than 1/8 is a step
+            if away > doubtful:  # the interval in which it changed, or the next one, shows half of it
+                self._jump = max(self._jump, (min(away, span >> 3) << RATE_SHIFT + 1) // span)
             doubt = (noise << RATE_SHIFT) // span + 1
             if noise < span >> 10 and (away > doubtful or doubt < self._doubt):
                 slew, self._doubt = (change << RATE_SHIFT) // span, doubt
@@ -174,20 +180,28 @@ class BesideRaw:
         least, most = min(self._slews[0], self._slews_before[0]), max(self._slews[1], self._slews_before[1])
         self._bend = max(slew - least, most - slew, abs(slew - self._slew))
 
+    def _hidden(self, span: int, edge: int) -> int:
+        """How far changes that take each other back move the clock at most, within an interval and `edge` ns from its end."""
+        rate = max(self._jump, RATE_MOST if span >> CALM_SHIFT else CALM_RATE)
+        return min(rate * edge, min(rate, RATE_MOST) * (span + edge)) >> RATE_SHIFT
+
     def at(self, raw: int) -> tuple[int, int]:
         """(ns, by how many of them they may be wrong at most), after the first reading."""
         passed, most = self.raw - raw, 1 << SLEW_SHIFT
         beyond = max(-passed, passed - self._span)
-        unsure = min(passed, -beyond) >> (10 if self._span >> CALM_SHIFT else 20)
-        if beyond > 0:
-            unsure = (self._bend * min(beyond, most) >> RATE_SHIFT) + 1 + (max(abs(passed) - most, 0) >> 3)
+        if beyond <= 0:
+            unsure = self._hidden(self._span, min(passed, -beyond))
+        else:
+            unsure = self._hidden((1 << CALM_SHIFT) - 1, min(beyond, 1 << CALM_SHIFT - 2))
+            unsure += (self._bend * min(beyond, most) >> RATE_SHIFT) + 1 + (max(abs(passed) - most, 0) >> 3)
             unsure += beyond >> 10 if passed < 0 else (beyond >> 20) + (max(self._since - raw, 0) >> 10)
-        return raw + self._offset - (self._slew * max(min(passed, most), -most) >> RATE_SHIFT), self._error + self.fault + unsure + 2
+        unsure += self._error + self.fault + (self._span >> 20) + 3
+        return raw + self._offset - (self._slew * max(min(passed, most), -most) >> RATE_SHIFT), unsure
 
     def gained(self, ns: int) -> int:
         """What the clock may gain in so many ns, at most."""
-        fastest = abs(self._slew) + self._bend
-        return (ns >> 10) + 1 + (fastest * min(ns, 1 << SLEW_SHIFT) >> RATE_SHIFT)
+        fastest, followed = abs(self._slew) + self._bend, min(ns, 1 << SLEW_SHIFT)
+        return (ns >> 10) + 2 + (fastest * followed >> RATE_SHIFT) + (self._jump * followed >> RATE_SHIFT)
 
 
 def time_of(known: ClockMap, beside: BesideRaw, tick: int) -> tuple[int, int, int]:
