@@ -433,6 +433,8 @@ void litepulse_clock_map_line(struct litepulse_clock_view *view, const struct li
 	view->mono = view->older.readings ? view->older : view->newer;
 	if (raw > view->mono.raw)
 		litepulse_clock_map_beside(&view->mono, raw, mono, 1);
+	/* What the reading between the two has shown. */
+	view->mono.jump = max(view->mono.jump, view->newer.jump);
 	half = (latest - earliest + 1) / 2;
 	line->tick = reading->tick;
 	line->mono = litepulse_clock_map_shown(&view->mono, earliest + half, &unsure);

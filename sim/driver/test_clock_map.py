@@ -304,8 +304,8 @@ def daemon(rng):
         yield second, rate + offset // 8
         if rng.random() < 0.4:
             change = rng.randrange(-50_000, 50_001)
-            rate, slew = max(-500_000, min(500_000, rate + change)), rate + change + offset // 8
-            yield second + rng.choice((rng.randrange(1, 60 * MS), rng.randrange(1, 10**9))), slew
+            rate = max(-500_000, min(500_000, rate + change))
+            yield second + rng.choice((rng.randrange(1, 60 * MS), rng.randrange(1, 10**9))), rate + offset // 8
             offset = -8 * change * rng.randrange(50, 300) // 100
         second += 10**9
 
