@@ -88,12 +88,16 @@ enum litepulse_stream {
  * @tick: tick of the snapshot; no ready record is younger
  * @mono: CLOCK_MONOTONIC at that tick, ns; 0: not known
  * @uncertainty: the tick was taken within this many ns of @mono
+ * @view: what is known of other ticks; NULL: no more than that, or than @line
+ * @line: the same, if it has to be cheap
  */
 struct litepulse_header {
 	u32 ready;
 	u64 tick;
 	u64 mono;
 	u32 uncertainty;
+	const struct litepulse_clock_view *view;
+	const struct litepulse_clock_line *line;
 };
 
 /* The tick in a header of LITEPULSE_HEADER_WORDS words. */
@@ -118,11 +122,40 @@ struct litepulse_moderation {
 /* Of the line word: the level between launches. */
 #define LITEPULSE_LINE_REST (LITEPULSE_CFG_LINE_REST_MASK | LITEPULSE_CFG_LINE_REST_LEVEL_MASK)
 
-/* Reads clocks of the host. Interrupts are off if the transport does not sleep. */
+/**
+ * struct litepulse_host - the host's clocks at one moment
+ * @raw: CLOCK_MONOTONIC_RAW, ns
+ * @mono: CLOCK_MONOTONIC, ns
+ * @cycles: the counter that they are made from
+ * @source_count: changes whenever that is another one
+ * @offset_known: @offset is right while @set_count does not change
+ * @offset: CLOCK_REALTIME less @mono, ns
+ * @set_count: changes whenever CLOCK_REALTIME is set
+ */
+struct litepulse_host {
+	u64 raw;
+	u64 mono;
+	u64 cycles;
+	u8 source_count;
+	bool offset_known;
+	u64 offset;
+	unsigned int set_count;
+};
+
+/**
+ * struct litepulse_stamper - reads clocks of the host
+ * @before: called before the tick is taken; interrupts are off if the transport does not sleep
+ * @after: called after it was taken
+ * @data: for both
+ * @request_ns: answer: the tick was taken at least so long after @before; 0 at first; or NULL
+ * @answer_ns: answer: and at least so long before @after; likewise
+ */
 struct litepulse_stamper {
 	void (*before)(void *data);
 	void (*after)(void *data);
 	void *data;
+	u64 *request_ns;
+	u64 *answer_ns;
 };
 
 /* What a part of the driver waits for: bits of the CSR ev_enable. */
@@ -623,6 +656,7 @@ int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word 
 int litepulse_board_now(struct litepulse *lp, u64 *tick);
 int litepulse_board_header(struct litepulse *lp, struct litepulse_header *now);
 int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time);
+void litepulse_board_read_host(struct litepulse_host *host);
 int litepulse_board_check_session(struct litepulse *lp);
 int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant *claimant);
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched);

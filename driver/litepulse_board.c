@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A board: its lifetime, single accesses to it, the line word, the session by which it is known */
 #include <linux/bitfield.h>
+#include <linux/export.h>
 #include <linux/idr.h>
 #include <linux/of.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/platform_device.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -297,34 +299,67 @@ int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
 {
 	struct litepulse_board_clocks pair;
 	const struct litepulse_clocks *before = &pair.at[0], *after = &pair.at[1];
+	u64 tick, middle, offset, width, request, answer;
 	const struct litepulse_stamper stamper = { litepulse_board_clocks_before,
-						   litepulse_board_clocks_after, &pair };
+						   litepulse_board_clocks_after, &pair, &request,
+						   &answer };
 	unsigned int attempts = TIME_ATTEMPTS;
 	struct litepulse_clocks end;
-	u64 tick, middle, offset;
 	int error;
 
 	/* The readings can be compared only if the clock was not set between them. */
 	do {
 		if (!attempts--)
 			return -EAGAIN;
+		request = 0;
+		answer = 0;
 		error = lp->ops->time(lp->context, &tick, &stamper);
 		if (error)
 			return error;
 		offset = ktime_to_ns(ktime_mono_to_real(0));
 		litepulse_read_clocks(&end);
 	} while (before->set_count != end.set_count);
-	middle = before->real + (after->real - before->real) / 2;
+	width = after->raw - before->raw;
+	/* Of what is left without them; CLOCK_REALTIME may be slewed. */
+	middle = (width + request - answer) / 2;
+	if (width)
+		middle += div64_s64((s64)(after->real - before->real - width) * (s64)middle, width);
+	middle += before->real;
+	width -= request + answer;
 	*time = (struct litepulse_time){
 		.tick = tick,
-		.raw_before = before->raw,
-		.raw_after = after->raw,
+		.raw_before = before->raw + request,
+		.raw_after = after->raw - answer,
 		.realtime = middle,
 		.monotonic = middle - offset,
-		.uncertainty = min_t(u64, (after->raw - before->raw + 1) / 2, U32_MAX),
+		.uncertainty = min_t(u64, (width + 1) / 2, U32_MAX),
 	};
 	return 0;
 }
+
+/**
+ * litepulse_board_read_host - CLOCK_MONOTONIC beside CLOCK_MONOTONIC_RAW, at one moment
+ * @host: as it was the last time, or all 0; answer
+ */
+void litepulse_board_read_host(struct litepulse_host *host)
+{
+	struct litepulse_clocks clocks, end;
+
+	litepulse_read_clocks(&clocks);
+	while (!host->offset_known || clocks.set_count != host->set_count) {
+		host->offset = ktime_to_ns(ktime_mono_to_real(0));
+		host->set_count = clocks.set_count;
+		litepulse_read_clocks(&end);
+		host->offset_known = end.set_count == clocks.set_count;
+		if (!host->offset_known)
+			clocks = end;
+	}
+	host->raw = clocks.raw;
+	host->mono = clocks.real - host->offset;
+	host->cycles = clocks.cycles;
+	host->source_count = clocks.source_count;
+}
+EXPORT_SYMBOL_NS_GPL(litepulse_board_read_host, LITEPULSE_NAMESPACE);
 
 /**
  * litepulse_board_doubt - a setting may not have arrived: all are written again within a second, or

@@ -49,11 +49,15 @@
  * @raw: CLOCK_MONOTONIC_RAW, ns
  * @real: CLOCK_REALTIME, ns
  * @set_count: changes whenever CLOCK_REALTIME is set
+ * @cycles: the counter that they are made from
+ * @source_count: changes whenever that is another one
  */
 struct litepulse_clocks {
 	u64 raw;
 	u64 real;
 	unsigned int set_count;
+	u64 cycles;
+	u8 source_count;
 };
 
 static inline void litepulse_read_clocks(struct litepulse_clocks *clocks)
@@ -70,6 +74,8 @@ static inline void litepulse_read_clocks(struct litepulse_clocks *clocks)
 	clocks->real = ktime_to_ns(snapshot.real);
 #endif
 	clocks->set_count = snapshot.clock_was_set_seq;
+	clocks->cycles = snapshot.cycles;
+	clocks->source_count = snapshot.cs_was_changed_seq;
 }
 
 /* hrtimer_init() and its function in one, since 6.13 */

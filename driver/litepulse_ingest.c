@@ -38,7 +38,7 @@ static bool litepulse_ingest_stamp(struct litepulse *lp, u32 clock,
 				   const struct litepulse_header *header, u64 tick,
 				   struct litepulse_stamp *stamp)
 {
-	u64 age, uncertainty;
+	u64 age, uncertainty, mono;
 
 	if (clock == LITEPULSE_CLOCK_PHC) {
 		/* It is a function of the tick, rounded down. */
@@ -49,6 +49,17 @@ static bool litepulse_ingest_stamp(struct litepulse *lp, u32 clock,
 	/* The first to want a time may have come after the header was read. */
 	if (!header->mono)
 		return false;
+	if (header->view) {
+		mono = litepulse_clock_map_mono(header->view, &lp->rate, tick, &stamp->uncertainty);
+		stamp->ns = litepulse_ingest_ns(clock, mono);
+		return true;
+	}
+	if (header->line) {
+		mono = litepulse_clock_map_on_line(header->line, &lp->rate, tick,
+						   &stamp->uncertainty);
+		stamp->ns = litepulse_ingest_ns(clock, mono);
+		return true;
+	}
 	/*
 	 * A record is not younger than its header, but a launch is reported at once, a few ticks
 	 * before its tick.

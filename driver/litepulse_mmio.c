@@ -17,8 +17,10 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
+#include <linux/timex.h>
 #include <linux/workqueue.h>
 
+#include "litepulse_clock_map.h"
 #include "litepulse_compat.h"
 #include "litepulse_mmio.h"
 #include "litepulse_trace.h"
@@ -27,6 +29,13 @@
 #define BATCH_WORDS 128u
 /* Records of a stream taken in one turn of a worker; and in one interrupt, if few want them. */
 #define BUDGET 512u
+/* get_cycles() is the counter that the host's clocks are made from, and is read in order. */
+#define HAS_COUNTER IS_ENABLED(CONFIG_RISCV)
+/* Of ns: for so long the counter of the clocks is measured at least, and at most. */
+#define COUNTER_SHIFT_MIN 20
+#define COUNTER_SHIFT_MAX 32
+/* Of cycles: it is read so soon after a snapshot. */
+#define COUNTER_BITS 16
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
 /*
  * When there are more interrupts than litepulse.setup.interrupts_max, records come a quarter of a
@@ -70,6 +79,14 @@ struct litepulse_mmio {
 	 * preempted between the snapshot and the host's clock, PREEMPT_RT or not. Innermost.
 	 */
 	raw_spinlock_t snapshot_lock;
+	/* The host's clocks, by @snapshot_lock. */
+	struct litepulse_mmio_clocks {
+		struct litepulse_clock_view view;
+		struct litepulse_host host; /* at the latest snapshot */
+		struct litepulse_host base; /* by this the counter's rate is known */
+		u32 counter_ns; /* a cycle of the counter, 2^-20 ns; 0: not known */
+		u32 counter_unsure;
+	} clocks;
 
 	/* What counts the core's answers, one at a time. Protects what follows, up to @unit. */
 	spinlock_t lock;
@@ -393,6 +410,89 @@ static const struct litepulse_io_ops mmio_ops = {
 	.show = litepulse_mmio_show,
 };
 
+/* A cycle of the counter that the clocks are made from, in 2^-20 ns. */
+static void litepulse_mmio_learn_counter(struct litepulse_mmio_clocks *known)
+{
+	const struct litepulse_host *now = &known->host;
+	u64 ns = now->raw - known->base.raw;
+	u32 cycles = now->cycles - known->base.cycles;
+
+	if (!HAS_COUNTER)
+		return;
+	if (!known->base.raw || now->source_count != known->base.source_count ||
+	    (!known->counter_ns && ns >> COUNTER_SHIFT_MAX)) {
+		known->counter_ns = 0;
+		known->base = *now;
+		return;
+	}
+	if (known->counter_ns || !(ns >> COUNTER_SHIFT_MIN) || !cycles)
+		return;
+	known->counter_ns = min_t(u64, div_u64(ns << 20, cycles), U32_MAX);
+	/* Both moments are rounded to a ns. */
+	known->counter_unsure = div_u64(2 << 20, cycles) + 1;
+}
+
+/*
+ * Narrows a reading to when the counter was @first and @second. Only if they are of the counter
+ * that the clocks are made from, which were read soon after.
+ */
+static void litepulse_mmio_narrow(const struct litepulse_mmio_clocks *known, unsigned long first,
+				  unsigned long second, struct litepulse_clock_anchor *reading)
+{
+	const struct litepulse_host *now = &known->host;
+	u32 since_first = now->cycles - first, since_second = now->cycles - second;
+	u64 earliest, latest;
+
+	if (!known->counter_ns || since_first >> COUNTER_BITS || since_second > since_first)
+		return;
+	earliest = now->raw - 2 -
+		((u64)since_first * (known->counter_ns + known->counter_unsure) >> 20);
+	latest = now->raw + 1 -
+		((u64)since_second * (known->counter_ns - known->counter_unsure) >> 20);
+	/* Else it was another one. */
+	if (earliest < reading->earliest || latest > reading->latest)
+		return;
+	reading->earliest = earliest;
+	reading->latest = latest;
+}
+
+/* A snapshot of a stream's header, whose level it returns, beside the host's clocks. */
+static u32 litepulse_mmio_snapshot(struct litepulse_mmio *mmio, u32 window,
+				   struct litepulse_header *header,
+				   struct litepulse_clock_line *line)
+{
+	struct litepulse_mmio_clocks *known = &mmio->clocks;
+	u64 slept = ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT));
+	struct litepulse_clock_anchor reading = {};
+	unsigned long first, second;
+	u32 level;
+
+	lockdep_assert_held(&mmio->snapshot_lock);
+	reading.earliest = ktime_get_raw_ns();
+	/* A clock is read in many steps, a counter in one. readl() is over before what follows. */
+	first = HAS_COUNTER ? get_cycles() : 0;
+	rmb();
+	level = litex_read32(mmio->window + window + LITEPULSE_HEADER_LEVEL);
+	second = HAS_COUNTER ? get_cycles() : 0;
+	litepulse_board_read_host(&known->host);
+	reading.latest = known->host.raw;
+	reading.tick = litepulse_mmio_tick(mmio, window);
+	litepulse_mmio_learn_counter(known);
+	litepulse_mmio_narrow(known, first, second, &reading);
+	if (slept != known->view.slept)
+		known->view.map.valid = false;
+	known->view.slept = slept;
+	litepulse_clock_map_line(&known->view, &mmio->lp->rate, &reading, known->host.raw,
+				 known->host.mono, line);
+	*header = (struct litepulse_header){
+		.tick = reading.tick,
+		.mono = line->mono,
+		.uncertainty = line->uncertainty,
+		.line = line,
+	};
+	return level;
+}
+
 /* Takes up to @most records of a stream out of the core, not over BATCH_WORDS; returns the rest. */
 static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, unsigned int most)
 {
@@ -403,20 +503,17 @@ static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, un
 	unsigned int count;
 	const bool want_ns = READ_ONCE(mmio->lp->feed.want_ns);
 	struct litepulse_header header = {};
+	struct litepulse_clock_line line;
 	unsigned long flags;
-	u64 before = 0;
 
 	raw_spin_lock_irqsave(&mmio->snapshot_lock, flags);
-	if (want_ns)
-		before = ktime_get_ns();
-	level = litex_read32(window + LITEPULSE_HEADER_LEVEL);
 	if (want_ns) {
-		/* Rounded up, so never 0: the tick was taken somewhere between the two. */
-		header.uncertainty = (ktime_get_ns() - before) / 2 + 1;
-		header.mono = before + header.uncertainty;
+		level = litepulse_mmio_snapshot(mmio, kind->window, &header, &line);
+	} else {
+		level = litex_read32(window + LITEPULSE_HEADER_LEVEL);
+		header.tick = litepulse_mmio_tick(mmio, kind->window);
 	}
 	header.ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
-	header.tick = litepulse_mmio_tick(mmio, kind->window);
 	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
 	count = min(header.ready, most);
 	if (count) {
@@ -576,6 +673,7 @@ static int litepulse_mmio_attach(void *context, struct litepulse *lp)
 
 	if (lp) {
 		mmio->lp = lp;
+		mmio->clocks = (struct litepulse_mmio_clocks){};
 		mmio->jiffy = jiffies;
 		litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, 0);
 		litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_EV_PENDING, ~0);

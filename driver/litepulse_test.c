@@ -7,6 +7,7 @@
  */
 #include <kunit/test.h>
 #include <linux/can.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
@@ -214,7 +215,7 @@ static void quotients_saturate(struct kunit *test)
 /* Whatever a board says its tick is, each function returns. */
 static void wild_ticks_are_survived(struct kunit *test)
 {
-	struct litepulse_clock_map map = {};
+	struct litepulse_clock_view *view = kunit_kzalloc(test, sizeof(*view), GFP_KERNEL);
 	struct litepulse_phc_change change;
 	struct litepulse_phc_train train;
 	struct litepulse_rate rate;
@@ -224,6 +225,7 @@ static void wild_ticks_are_survived(struct kunit *test)
 	u64 tick;
 	u32 num;
 
+	KUNIT_ASSERT_NOT_NULL(test, view);
 	prandom_seed_state(&random, 3);
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
 		rate_of(test, i, &rate);
@@ -237,7 +239,10 @@ static void wild_ticks_are_survived(struct kunit *test)
 			tick = j < 64 ? ~0ull >> j : j < 128 ? 1ull << (j - 64) : tick;
 			litepulse_ticks_to_ns_fast(&rate, tick);
 			litepulse_ns_to_ticks(&rate, tick);
-			litepulse_clock_map_add(&map, &rate, tick, 1000 * j, 1000 * j + 500);
+			litepulse_clock_map_mono(view, &rate, tick, &num);
+			litepulse_clock_map_add(&view->map, &rate, tick, 1000 * j, 1000 * j + 500);
+			litepulse_clock_map_mono(view, &rate, ~tick, &num);
+			litepulse_clock_map_beside(&view->mono, tick, ~tick, num);
 			litepulse_clock_map_reachable(&rate, tick, 1000, j & 1);
 			litepulse_phc_ns(&phc, tick);
 			litepulse_phc_tick(&phc, tick, &num);
@@ -1014,7 +1019,7 @@ static u64 moment(u64 start, u64 tick, int ppm)
 {
 	u64 ns = tick * 125 / 6;
 
-	return start + ns - (u64)((s64)ns / 1000000 * ppm);
+	return start + ns - div_s64((s64)ns * ppm, 1000000);
 }
 
 static void readings_bound_the_moment(struct kunit *test)
@@ -1033,48 +1038,173 @@ static void readings_bound_the_moment(struct kunit *test)
 		for (j = 0; j < 2000; j++) {
 			u32 before = prandom_u32_state(&random) % 300000;
 			u32 after = prandom_u32_state(&random) % 300000;
-			u64 true_ns, ns;
+			u64 true_ns, width;
 
 			tick += prandom_u32_state(&random) % 480000;
 			true_ns = moment(start, tick, drifts[i]);
 			litepulse_clock_map_add(&map, &rate, tick, true_ns - before,
 						true_ns + after);
-			ns = litepulse_clock_map_ns(&map);
-			KUNIT_ASSERT_LE(test, abs((s64)(true_ns - ns)),
-					(s64)litepulse_clock_map_uncertainty(&map) + 1);
+			KUNIT_ASSERT_LE(test, map.known.earliest, true_ns + 1);
+			KUNIT_ASSERT_GE(test, map.known.latest + 1, true_ns);
+			width = map.known.latest - map.known.earliest;
 			/* Never worse than the latest reading alone. */
-			KUNIT_ASSERT_LE(test, map.latest - map.earliest, (u64)before + after);
-			tightest = min(tightest, map.latest - map.earliest);
+			KUNIT_ASSERT_LE(test, width, (u64)before + after);
+			tightest = min(tightest, width);
 		}
 		KUNIT_EXPECT_EQ(test, map.breaks, 0ULL);
 		/* Readings of 0.3 ms, each up to 10 ms after the other, give much less. */
-		KUNIT_EXPECT_LT(test, tightest, 20000ULL);
+		KUNIT_EXPECT_LT(test, tightest, 10000ULL);
 	}
+}
+
+/* The same tick, if two clocks part by 0.2 ppm more each second, the most that is allowed for. */
+static u64 wandered(u64 start, u64 tick)
+{
+	u64 ns = tick * 125 / 6, steps = ns >> 10;
+
+	return start + ns + div64_u64(steps * steps, 9536743165ULL);
+}
+
+static void wandering_clocks_stay_within_the_bound(struct kunit *test)
+{
+	struct litepulse_clock_map map = {};
+	struct litepulse_rate rate;
+	u64 start = 1ULL << 40, tick, true_ns, earliest, latest;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 48000000, 1, 1), 0);
+	for (i = 0; i < 6000; i++) {
+		tick = 960000ULL * i;
+		/* A second without readings, now and then. */
+		if (i % 500 > 450)
+			continue;
+		true_ns = wandered(start, tick);
+		litepulse_clock_map_bounds(&map, &rate, tick, &earliest, &latest);
+		if (i) {
+			KUNIT_ASSERT_LE(test, earliest, true_ns + 1);
+			KUNIT_ASSERT_GE(test, latest + 1, true_ns);
+		}
+		litepulse_clock_map_add(&map, &rate, tick, true_ns - 50, true_ns + 50);
+		KUNIT_ASSERT_LE(test, map.known.earliest, true_ns + 1);
+		KUNIT_ASSERT_GE(test, map.known.latest + 1, true_ns);
+	}
+	KUNIT_EXPECT_EQ(test, map.breaks, 0ULL);
+	/* After two minutes the rate is known to 2 ppm. */
+	KUNIT_EXPECT_LT(test, map.fast - map.slow, 2 * 4295);
+	/* A second later that is less than 5 us. Before, it was 2 ms. */
+	litepulse_clock_map_bounds(&map, &rate, tick + 48000000, &earliest, &latest);
+	KUNIT_EXPECT_LT(test, latest - earliest, 5000ULL);
+	/* A board that is simulated stands still now and then. */
+	map.coarse = true;
+	map.valid = false;
+	for (i = 0; i < 100; i++)
+		litepulse_clock_map_add(&map, &rate, 960000ULL * i, 20000000ULL * i,
+					20000000ULL * i);
+	KUNIT_EXPECT_EQ(test, map.fast - map.slow, 2 << 22);
 }
 
 static void contradicting_readings_start_again(struct kunit *test)
 {
 	struct litepulse_clock_map map = {};
 	struct litepulse_rate rate;
+	const u64 run = NSEC_PER_SEC;
 
 	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 1000000000, 1, 1), 0);
-	litepulse_clock_map_add(&map, &rate, 1000, 5000, 5100);
-	KUNIT_EXPECT_EQ(test, litepulse_clock_map_ns(&map), 5050ULL);
-	KUNIT_EXPECT_EQ(test, litepulse_clock_map_uncertainty(&map), 50U);
-	/* Both bounds of it are wider than what is known, but for 2 ns and 1 in 1024. */
-	litepulse_clock_map_add(&map, &rate, 2024, 0, 50000);
-	KUNIT_EXPECT_EQ(test, map.earliest, 6024ULL - 3);
-	KUNIT_EXPECT_EQ(test, map.latest, 6124ULL + 3);
+	litepulse_clock_map_add(&map, &rate, run + 1000, run + 5000, run + 5100);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 5000);
+	KUNIT_EXPECT_EQ(test, map.known.latest, run + 5100);
+	/* Both bounds of it are wider than what is known, but for 1 in 1024, and what is rounded. */
+	litepulse_clock_map_add(&map, &rate, run + 2024, run, run + 50000);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 6024 - 5);
+	KUNIT_EXPECT_EQ(test, map.known.latest, run + 6124 + 4);
 	/* The host's clock jumped. */
-	litepulse_clock_map_add(&map, &rate, 3000, 9000, 9100);
+	litepulse_clock_map_add(&map, &rate, run + 3000, run + 9000, run + 9100);
 	KUNIT_EXPECT_EQ(test, map.breaks, 1ULL);
-	KUNIT_EXPECT_EQ(test, map.earliest, 9000ULL);
-	KUNIT_EXPECT_EQ(test, map.latest, 9100ULL);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 9000);
+	KUNIT_EXPECT_EQ(test, map.known.latest, run + 9100);
 	/* The board was reset. */
-	litepulse_clock_map_add(&map, &rate, 10, 9500, 9600);
+	litepulse_clock_map_add(&map, &rate, 10, run + 9500, run + 9600);
 	KUNIT_EXPECT_EQ(test, map.breaks, 1ULL);
-	KUNIT_EXPECT_EQ(test, map.tick, 10ULL);
-	KUNIT_EXPECT_EQ(test, map.earliest, 9500ULL);
+	KUNIT_EXPECT_EQ(test, map.known.tick, 10ULL);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 9500);
+	/* It was reset once more, and both readings are too wide to show that. */
+	litepulse_clock_map_add(&map, &rate, 20, run + 9590, run + 9690);
+	KUNIT_EXPECT_EQ(test, map.breaks, 1ULL);
+	KUNIT_EXPECT_EQ(test, map.known.earliest, run + 9590);
+	KUNIT_EXPECT_EQ(test, map.known.latest, run + 9690);
+}
+
+/* The clock shows 5000 more than raw, and is slewed by 100 ppm from the third reading on. */
+static void another_clock_is_shown(struct kunit *test)
+{
+	struct litepulse_clock_view view = {};
+	struct litepulse_rate rate;
+	const u64 raw = 1000000000;
+	u64 unsure;
+	u32 uncertainty;
+
+	litepulse_clock_map_beside(&view.mono, raw, raw + 5000, 1);
+	KUNIT_EXPECT_EQ(test, litepulse_clock_map_shown(&view.mono, raw - 7, &unsure), raw + 4993);
+	KUNIT_EXPECT_EQ(test, unsure, 5ULL);
+	litepulse_clock_map_beside(&view.mono, raw + 10000000, raw + 10005000, 1);
+	litepulse_clock_map_beside(&view.mono, raw + 20000000, raw + 20005000, 1);
+	KUNIT_EXPECT_EQ(test, litepulse_clock_map_shown(&view.mono, raw + 10000000, &unsure),
+			raw + 10005000);
+	/* It is where it was expected. */
+	KUNIT_EXPECT_LE(test, unsure, 30ULL);
+	litepulse_clock_map_beside(&view.mono, raw + 30000000, raw + 30006000, 1);
+	KUNIT_EXPECT_EQ(test, litepulse_clock_map_shown(&view.mono, raw + 30000000, &unsure),
+			raw + 30006000);
+	/* It is not, by 1000 ns. */
+	KUNIT_EXPECT_GE(test, unsure, 1000ULL);
+	KUNIT_EXPECT_LE(test, unsure, 1030ULL);
+	/* Its slew may have changed by 100 ppm before, and back. */
+	litepulse_clock_map_shown(&view.mono, raw + 25000000, &unsure);
+	KUNIT_EXPECT_GE(test, unsure, 1500ULL);
+	KUNIT_EXPECT_LE(test, unsure, 2030ULL);
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 1000000000, 1, 1), 0);
+	litepulse_clock_map_add(&view.map, &rate, 77, raw + 29999900, raw + 30000100);
+	KUNIT_EXPECT_EQ(test, litepulse_clock_map_mono(&view, &rate, 77, &uncertainty),
+			raw + 30006000);
+	KUNIT_EXPECT_GE(test, uncertainty, 1100U);
+	KUNIT_EXPECT_LE(test, uncertainty, 1150U);
+}
+
+/* Readings of 400 ns on a bus, each 5 ms after the other; CLOCK_MONOTONIC is slewed by 50 ppm. */
+static void ticks_are_on_a_line(struct kunit *test)
+{
+	struct litepulse_clock_view *view = kunit_kzalloc(test, sizeof(*view), GFP_KERNEL);
+	struct litepulse_clock_anchor reading;
+	struct litepulse_clock_line line;
+	const u64 start = 1ULL << 36;
+	struct litepulse_rate rate;
+	u64 at, age, mono;
+	u32 uncertainty;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, view);
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 50000000, 1, 1), 0);
+	for (i = 0; i < 400; i++) {
+		/* ns by the board's clock, and by CLOCK_MONOTONIC_RAW */
+		at = start + i * 5000000ULL;
+		reading = (struct litepulse_clock_anchor){ div_u64(at, 20), at - 200,
+								 at + 200 };
+		litepulse_clock_map_line(view, &rate, &reading, at + 2000,
+					 at + 2000 + div_u64(at + 2000, 20000), &line);
+		for (age = 0; age < 20000000; age += 999980) {
+			mono = litepulse_clock_map_on_line(&line, &rate, div_u64(at - age, 20),
+							   &uncertainty);
+			mono -= at - age + div_u64(at - age, 20000);
+			KUNIT_ASSERT_LE(test, abs((s64)mono), (s64)uncertainty);
+			if (i > 100)
+				KUNIT_ASSERT_LT(test, uncertainty, 600U);
+		}
+	}
+	/* What is to come, and what is older than all readings, is known less well. */
+	litepulse_clock_map_on_line(&line, &rate, div_u64(at, 20) + 50000, &uncertainty);
+	KUNIT_EXPECT_GE(test, uncertainty, 1000000U / 1024);
+	litepulse_clock_map_on_line(&line, &rate, div_u64(start - 1000000000, 20), &uncertainty);
+	KUNIT_EXPECT_GE(test, uncertainty, 1000000000U / 1024);
 }
 
 static void ticks_are_reachable(struct kunit *test)
@@ -1790,7 +1920,10 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(trains_follow_the_clock),
 	KUNIT_CASE(train_follows_a_rate_that_returns),
 	KUNIT_CASE(readings_bound_the_moment),
+	KUNIT_CASE(wandering_clocks_stay_within_the_bound),
 	KUNIT_CASE(contradicting_readings_start_again),
+	KUNIT_CASE(another_clock_is_shown),
+	KUNIT_CASE(ticks_are_on_a_line),
 	KUNIT_CASE(ticks_are_reachable),
 	KUNIT_CASE(resets_show_in_the_ticks),
 	KUNIT_CASE(packed_answer_by_hand),

@@ -69,9 +69,9 @@ struct litepulse_request {
 };
 
 /**
- * struct litepulse_times - CLOCK_MONOTONIC, ns
+ * struct litepulse_times - CLOCK_MONOTONIC_RAW, ns
  * @before: nothing of the request had been sent
- * @after: the first byte of the answer had come
+ * @after: the first bytes of the answer had come
  */
 struct litepulse_times {
 	u64 before;
@@ -89,6 +89,7 @@ struct litepulse_times {
  * @wanted: bytes of it, as far as is known; 0: nothing waits for one
  * @groups: of a packed answer that are not known yet: the last of @wanted is the mask of the next
  * @got: bytes that have come
+ * @first: bytes that had come at @times.after
  * @whole: all have
  * @times: of the request
  * @stamper: of it; may be NULL
@@ -103,6 +104,7 @@ struct litepulse_flight {
 	unsigned int wanted;
 	unsigned int groups;
 	unsigned int got;
+	unsigned int first;
 	bool whole;
 	struct litepulse_times times;
 	const struct litepulse_stamper *stamper;
@@ -163,6 +165,8 @@ struct litepulse_link_stream {
  * @lost: it does not answer any more; only the poller looks whether it does again
  * @times: of the latest request that was answered
  * @round_trip_ns: of that
+ * @request_ns: what the line needed of that for the request, as far as that is certain
+ * @answer_ns: and for the answer
  * @transactions: requests answered
  * @repeats: sent again
  * @failures: given up
@@ -221,6 +225,8 @@ struct litepulse_link {
 	bool lost;
 	struct litepulse_times times;
 	u64 round_trip_ns;
+	u64 request_ns;
+	u64 answer_ns;
 	u64 transactions;
 	u64 repeats;
 	u64 failures;
@@ -245,7 +251,8 @@ struct litepulse_link {
 	struct litepulse *lp;
 	struct litepulse_link_stream events;
 	struct litepulse_link_stream bytes;
-	struct litepulse_clock_map map;
+	struct litepulse_clock_view view;
+	struct litepulse_host host;
 	unsigned int poll_us;
 	unsigned int idle_us;
 };

@@ -167,6 +167,10 @@ static int litepulse_link_time(void *context, u64 *tick, const struct litepulse_
 				   LITEPULSE_HEADER_WORDS);
 		error = litepulse_bus_transact(link, header, stamper);
 	} while (!error && litepulse_link_doubt_tick(link, litepulse_header_tick(header)));
+	if (!error && stamper && stamper->request_ns) {
+		*stamper->request_ns = link->request_ns;
+		*stamper->answer_ns = link->answer_ns;
+	}
 	mutex_unlock(&link->bus);
 	if (!error)
 		*tick = litepulse_header_tick(header);
@@ -594,7 +598,8 @@ static void litepulse_link_take_stream(struct litepulse_link *link,
 	unsigned int ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
 	unsigned int flights = link->overlaps ? LITEPULSE_FLIGHTS : 1, had, room;
 	unsigned int count = litepulse_link_had(words, part);
-	u64 tick = litepulse_header_tick(words), mono = litepulse_clock_map_ns(&link->map);
+	u64 tick = litepulse_header_tick(words), mono;
+	u32 uncertainty;
 
 	/* Other than that it is not ours: the board was reset, or another program has read. */
 	if ((u16)(stream->position - position) > (u16)(stream->position - stream->oldest)) {
@@ -620,16 +625,15 @@ static void litepulse_link_take_stream(struct litepulse_link *link,
 	if (had && had >= count)
 		return;
 	stream->position += count - min(count, had);
-	/* The clock was read with the tick of the request's first stream. */
-	if (tick > link->map.tick)
-		mono += litepulse_ticks_to_ns(&link->lp->rate, tick - link->map.tick);
+	mono = litepulse_clock_map_mono(&link->view, &link->lp->rate, tick, &uncertainty);
 	if (count > had)
 		*busy = true;
 	*batch = (struct litepulse_link_batch){
 		.header = { .ready = ready,
 			    .tick = tick,
 			    .mono = mono,
-			    .uncertainty = litepulse_clock_map_uncertainty(&link->map) },
+			    .uncertainty = uncertainty,
+			    .view = &link->view },
 		.words = words + LITEPULSE_HEADER_WORDS + had * kind->words,
 		.count = count - had,
 		.any = true,
@@ -778,6 +782,24 @@ static int litepulse_link_hear(struct litepulse_link *link, struct litepulse_lin
 	}
 }
 
+/*
+ * The board's clock beside those of the host, from an answer. All of these but the board's stand
+ * still while the machine sleeps.
+ */
+static void litepulse_link_take_clocks(struct litepulse_link *link, u64 tick)
+{
+	struct litepulse_clock_view *view = &link->view;
+	u64 slept = ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT));
+
+	if (slept != view->slept)
+		view->map.valid = false;
+	view->slept = slept;
+	litepulse_clock_map_add(&view->map, &link->lp->rate, tick, link->times.before,
+				link->times.after);
+	litepulse_board_read_host(&link->host);
+	litepulse_clock_map_beside(&view->mono, link->host.raw, link->host.mono, 1);
+}
+
 /* The poller is to end, or to pause. */
 static bool litepulse_link_is_called_off(void)
 {
@@ -817,8 +839,7 @@ static int litepulse_link_poll(struct litepulse_link *link, bool *more, bool *bu
 			break;
 		state = words + look.state;
 		litepulse_link_take_state(link, state);
-		litepulse_clock_map_add(&link->map, &link->lp->rate, litepulse_header_tick(words),
-					link->times.before, link->times.after);
+		litepulse_link_take_clocks(link, litepulse_header_tick(words));
 		if (look.wants & LITEPULSE_WANT_EVENTS)
 			litepulse_link_take_stream(link, &litepulse_link_events, &link->events,
 						   words, &look.events, &events, more, busy);
@@ -953,7 +974,7 @@ int litepulse_link_attach(void *context, struct litepulse *lp)
 		return 0;
 	}
 	link->lp = lp;
-	link->map = (struct litepulse_clock_map){};
+	link->view = (struct litepulse_clock_view){ .map.coarse = lp->simulated };
 	link->wants = 0;
 	litepulse_bus_lock(link);
 	link->rate = lp->rate;

@@ -203,10 +203,11 @@ int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud)
 static unsigned int litepulse_line_take_answer(struct litepulse_flight *flight, const u8 *bytes,
 					       unsigned int count)
 {
+	bool begins = count && flight->wanted && !flight->got;
 	unsigned int taken = 0, part;
 
-	if (count && flight->wanted && !flight->got) {
-		flight->times.after = ktime_get_ns();
+	if (begins) {
+		flight->times.after = ktime_get_raw_ns();
 		if (flight->stamper)
 			flight->stamper->after(flight->stamper->data);
 	}
@@ -225,6 +226,8 @@ static unsigned int litepulse_line_take_answer(struct litepulse_flight *flight, 
 		flight->wanted += hweight8(flight->buffer[flight->got - 1]) +
 			(flight->groups ? 1 : LITEPULSE_TRAILER_BYTES);
 	}
+	if (begins)
+		flight->first = flight->got;
 	return taken;
 }
 

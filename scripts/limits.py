@@ -351,6 +351,12 @@ def cable() -> list[Row]:
             "`poll_us`, `idle_us`",
             "[cable.md](cable.md)",
         ),
+        (
+            "time of an event by a clock of the PC",
+            "±60 µs at 3 MBd, ±150 µs at 115,200 Bd",
+            "computed, USB 2.0, a program reads, after 20 s; the bound is with each event",
+            "[driver-admin.md](driver-admin.md#times)",
+        ),
     ]
 
 

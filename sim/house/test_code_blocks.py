@@ -71,6 +71,8 @@ NOT_CODE = {
     ("docs/tty.md", "ACTION=="): "a udev rule",
     ("docs/driver-admin.md", "litepulse_transaction: "): "output of a kernel",
     ("docs/driver-admin.md", "board: device="): "output of a kernel",
+    ("docs/develop/clocks.md", "θ"): "a formula",
+    ("docs/develop/clocks.md", "ρ"): "a formula",
     ("docs/develop/sequencer.md", "label: WORD"): "a grammar",
     ("docs/develop/sequencer.md", "place: DISTANCE"): "the sequencer's language",
     ("docs/linux-soc.md", "after ready"): "a stimulus",

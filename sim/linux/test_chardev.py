@@ -231,6 +231,23 @@ def test_watermark_and_timeout(chardev):
     assert [e[2] for e in report.events()] == [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
 
 
+def test_times_of_edges(chardev):
+    """By CLOCK_MONOTONIC, of edges that are read at once, and of edges that the board holds back for 30 ms: after a few they are known as
+    exactly as this CPU can read a clock. It has none of its own: a read takes 80 instructions and more at 50 MHz."""
+    each, held = 200, 100
+    report, pins = chardev("stamps", "after ready each\n" + toggles(each, 20_000) + "after ready held\n" + toggles(held, 15_000))
+    stamps = report.all("stamp")
+    assert [tick for tick, _, _ in stamps] == [tick for tick, _, _ in sampled_edges(pins, ["aux0"])] and len(stamps) == each + held
+    # One offset between clock and ticks explains all of them: the simulated machine has one crystal.
+    least = max(ns - unsure - tick * NS_PER_TICK for tick, ns, unsure in stamps)
+    most = min(ns + unsure - tick * NS_PER_TICK for tick, ns, unsure in stamps)
+    assert least <= most
+    bounds = [unsure for _, _, unsure in stamps]
+    # The counter is used from the second millisecond on, and the rate is known after some more.
+    assert max(bounds) < 15_000 and sorted(bounds[:each])[each // 2] < 2_100
+    assert max(bounds[each:]) < 2_100
+
+
 def test_records_left_behind_are_reported_in_time(chardev):
     """A read that leaves some: they wait for the timeout, not forever. A program that already waits
     does so by the new settings."""

@@ -210,7 +210,7 @@ class Board:
         """A tick in a clock of this PC, 'realtime', 'monotonic' or 'tai', and by how many ns that may be wrong at most.
 
         Best soon after the tick: each call may read both clocks once more, and the bound grows with the distance from these readings, by
-        1 us for each ms. On a simulated board the clock begins with the first call, and goes with the ticks.
+        2 us for each ms at most. On a simulated board the clock begins with the first call, and goes with the ticks.
         """
         wall = self._wall_clock(clock)
         number = tick.tick if isinstance(tick, Moment) else whole(tick, "tick")

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from litepulse.backends.wallclock import clock_of
 from litepulse.board import Board
 from litepulse.capture import ByteEvent, CaptureEvent, EdgeEvent, LostEvent
 from litepulse.errors import BadInput, LitePulseError
@@ -15,7 +16,6 @@ from litepulse.errors import BadInput, LitePulseError
 CLOCK = "monotonic"
 COLUMNS = ("tick", "channel", "value", "uncertainty")
 BYTE, LOST = -1, -2  # in the place of a channel
-FURTHEST = 0.001  # s between local_clock() and CLOCK_MONOTONIC; where they are two clocks, they are minutes apart
 LINGER = 2.0  # s that an outlet stays for its recorders: liblsl discards what it has not sent when one ends, and does not say what that is
 
 
@@ -101,7 +101,7 @@ def load() -> Any:
         raise LitePulseError("LSL needs pylsl: pip install pylsl") from None
     except RuntimeError as error:  # its library is missing
         raise LitePulseError(f"LSL: {str(error).splitlines()[0]}") from None
-    if abs(pylsl.local_clock() - time.clock_gettime(time.CLOCK_MONOTONIC)) > FURTHEST:
+    if clock_of(pylsl.local_clock) != CLOCK:
         raise LitePulseError("LSL: its clock is not CLOCK_MONOTONIC on this machine")
     return pylsl
 

@@ -5,13 +5,12 @@
 A trigger is a byte on the line. It has a tick, and the tick a time in PsychoPy's clock.
 """
 
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
-from litepulse.backends.wallclock import ClockTime
+from litepulse.backends.wallclock import HOST_CLOCKS, ClockTime, clock_of
 from litepulse.board import Board, open_named
 from litepulse.errors import LitePulseError, Unsupported
 from litepulse.launch import Outcome
@@ -21,9 +20,6 @@ from litepulse.units import Number, Whole
 _Base: Any = import_module("psychopy.hardware.triggerbox.base").BaseTriggerBox  # PsychoPy has no types
 _get_time: Callable[[], float] = import_module("psychopy.clock").getTime
 
-CLOCKS = {"monotonic": time.CLOCK_MONOTONIC, "realtime": time.CLOCK_REALTIME, "tai": getattr(time, "CLOCK_TAI", None)}
-FURTHEST_NS = 1_000_000  # from PsychoPy's clock to the one that it is; two different clocks are farther apart
-
 
 class Sent(NamedTuple):
     """A trigger. tick: when its start bit left, exactly; time: the same in PsychoPy's clock, in
@@ -32,26 +28,6 @@ class Sent(NamedTuple):
     tick: int
     time: float
     uncertainty: float
-
-
-def clock_of(get_time: Callable[[], float]) -> str:
-    """Which clock of the PC this function reads, by measuring it: 'monotonic', 'realtime' or 'tai'.
-    LitePulseError if it is none of them."""
-    distances: dict[str, float] = {}
-    for name, number in CLOCKS.items():
-        if number is None:
-            continue
-        tries: list[float] = []
-        for _ in range(5):
-            before = time.clock_gettime_ns(number)
-            ours = get_time() * 1e9
-            after = time.clock_gettime_ns(number)
-            tries.append(max(0.0, before - ours, ours - after))
-        distances[name] = min(tries)
-    nearest = min(distances, key=lambda name: distances[name])
-    if distances[nearest] > FURTHEST_NS:
-        raise LitePulseError(f"PsychoPy's clock is none of {', '.join(distances)}: ticks have no time in it")
-    return nearest
 
 
 class LitePulseTrigger(_Base):
@@ -71,7 +47,10 @@ class LitePulseTrigger(_Base):
         self._data: int | None = None
         self._sending: ThreadPoolExecutor | None = None
         self._last: Future[Sent] | None = None
-        self._clock = clock_of(_get_time)
+        clock = clock_of(_get_time)
+        if clock is None:
+            raise LitePulseError(f"PsychoPy's clock is none of {', '.join(HOST_CLOCKS)}: ticks have no time in it")
+        self._clock = clock
         self.open()
 
     @property

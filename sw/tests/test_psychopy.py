@@ -77,11 +77,14 @@ def test_what_goes_wrong(adapter):
 
 
 @pytest.mark.parametrize("name", ["monotonic", "realtime"])
-def test_which_clock_it_is(adapter, name):
-    number = adapter.CLOCKS[name]
-    assert adapter.clock_of(lambda: time.clock_gettime(number)) == name
+def test_which_clock_it_is(adapter, name, monkeypatch):
+    number = getattr(time, f"CLOCK_{name.upper()}")
+    monkeypatch.setattr(adapter, "_get_time", lambda: time.clock_gettime(number))
+    with adapter.LitePulseTrigger("sim") as box:
+        assert box.clock == name
+    monkeypatch.setattr(adapter, "_get_time", lambda: time.clock_gettime(number) - 3600)
     with pytest.raises(litepulse.LitePulseError, match="none of monotonic, realtime"):
-        adapter.clock_of(lambda: time.clock_gettime(number) - 3600)
+        adapter.LitePulseTrigger("sim")
 
 
 # With PsychoPy itself ---------------------------------------------------------------------------------------------------

@@ -4,10 +4,13 @@
 import csv
 import io
 import json
+import os
 import random
 import re
 import time
+from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +18,8 @@ import litepulse
 from litepulse import cli
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.interface import ClockReading
-from litepulse.backends.wallclock import WallClock
+from litepulse.backends.uartbone import SerialStream, UARTBone
+from litepulse.backends.wallclock import WallClock, clock_of
 from litepulse.errors import BadInput, Unsupported
 
 from .fake_board import FakeBoard, Server
@@ -25,12 +29,15 @@ MS = HZ // 1000
 YEAR_2026 = 1_767_225_600_000_000_000  # ns
 
 
+OFFSET = YEAR_2026  # of the clock against CLOCK_MONOTONIC_RAW
+
+
 def reading(rng, tick, truth, most):
-    """A reading at a tick: the clock was read up to `most` ns beside the middle of the two raw readings."""
+    """A reading at a tick, which is somewhere between the two raw readings, `most` ns apart at most."""
     width = rng.randrange(1, most)
-    off = rng.randrange(-(width // 2), width // 2 + 1)
-    raw = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    return ClockReading(tick, raw, raw + width, truth + off, truth + off)
+    before = truth - OFFSET - rng.randrange(width + 1)
+    middle = before + width // 2
+    return ClockReading(tick, before, before + width, middle + OFFSET, middle + OFFSET)
 
 
 @pytest.mark.parametrize("ppm", [0, 97, -450, 900])
@@ -55,7 +62,8 @@ def test_the_truth_is_within_the_bound(ppm, most):
         near, far = clock.at(tick)[0], clock.at(tick + MS)[0]
         assert abs(far - near - 1_000_000) <= 1_000_000 // 1024 + 2, "neighbours keep their distance"
         tick += rng.randrange(5 * MS, 60 * MS)
-    assert max(widths) <= most // 2 + 30 + 20_000_000 // 1024
+    # Half of the reading, 20 ms by the rates of both clocks, and what the readings of the other clock leave open.
+    assert max(widths) <= most // 2 + 60 + 3 * 20_000_000 // 1024 + most // 100 + 60_000_000 // 1024
 
 
 def test_many_readings_know_more_than_one():
@@ -63,30 +71,93 @@ def test_many_readings_know_more_than_one():
     rng = random.Random(7)
     clock, single = (WallClock("realtime", Fraction(HZ), False) for _ in range(2))
     for n in range(12):
-        one = reading(rng, n * MS // 100, YEAR_2026 + n * 10_000, 1_000_000)
+        one = reading(rng, HZ + n * MS // 100, YEAR_2026 + n * 10_000, 1_000_000)
         clock.look(one)
     single.look(one)
-    assert clock.at(12 * MS // 100)[1] < single.at(12 * MS // 100)[1]
+    assert clock.at(HZ + 12 * MS // 100)[1] < single.at(HZ + 12 * MS // 100)[1]
+
+
+def test_a_board_that_is_reset_again_and_again():
+    """The second reset could hide in readings that took longer than the board had run: then the later one counts alone."""
+    clock = WallClock("monotonic", Fraction(HZ), False)
+    clock.look(ClockReading(HZ, 10**10, 10**10 + 10**7, 10**10 + 5 * 10**6, 0))
+    for begun in (10**10 + 2 * 10**7, 10**10 + 2 * 10**7 + 10**6):
+        tick = MS // 2 if begun % 10**7 == 0 else MS
+        middle = begun + tick * 1_000_000 // MS
+        clock.look(ClockReading(tick, middle - 10**6, middle + 9 * 10**6, middle + 4 * 10**6, 0))
+        ns, bound = clock.at(tick)
+        assert abs(ns - middle) <= bound < 5_100_000
+
+
+def exact(tick, step=0, **more):
+    """A reading of a board without fault, whose tick 0 was at 10 s of CLOCK_MONOTONIC_RAW."""
+    raw = 10**10 + tick * 1_000_000 // MS
+    return ClockReading(tick, raw - 50, raw + 50, raw, raw + OFFSET + step, **more)
 
 
 @pytest.mark.parametrize("step", [3_600_000_000_000, -50_000_000, 1_000_000])
 def test_a_clock_that_is_set(step):
-    """Ticks behind it have the new time, those before it a bound that says so."""
+    """Ticks behind it have the new time, those before it a bound that says so, also later."""
     clock = WallClock("realtime", Fraction(HZ), False)
-    for n in range(4):
-        clock.look(ClockReading(n * MS, 0, 100, YEAR_2026 + n * 1_000_000, YEAR_2026 + n * 1_000_000))
-    for n in range(4, 6):
-        clock.look(ClockReading(n * MS, 0, 100, 0, YEAR_2026 + n * 1_000_000 + step))
-    ns, bound = clock.at(5 * MS)
-    assert abs(ns - (YEAR_2026 + 5_000_000 + step)) <= bound < 1000
-    ns, bound = clock.at(3 * MS)
-    assert abs(ns - (YEAR_2026 + 3_000_000)) <= bound
+    # A step below 1/8 of an interval may have been a slew, which may come back and end between two readings: 2^-10 of two intervals.
+    most = 5000 if abs(step) > 10_000_000 / 8 else 5000 + 2 * 10_000_000 // 1024
+    for n in range(0, 40, 10):
+        clock.look(exact(n * MS))
+    for n in range(40, 200, 10):
+        clock.look(exact(n * MS, step))
+        ns, bound = clock.at(25 * MS)
+        assert abs(ns - (exact(25 * MS).realtime)) <= bound
+        if n > 60:  # another reading, and one more in which the slew may have changed
+            ns, bound = clock.at(n * MS - MS)
+            assert abs(ns - exact(n * MS - MS, step).realtime) <= bound < most
+
+
+def test_a_reading_that_took_long_spoils_nothing():
+    """The PC is loaded: each second reading says nothing."""
+    clock = WallClock("realtime", Fraction(HZ), False)
+    for n in range(0, 2000, 50):
+        one = exact(n * MS)
+        clock.look(one)
+        late = replace(one, raw_before=one.raw_before - 10**7, raw_after=one.raw_after + 10**8, clocks_raw=10**10 + (n + 1) * 10**6)
+        clock.look(replace(late, tick=one.tick + MS, monotonic=one.monotonic + 45 * 10**6, realtime=one.realtime + 45 * 10**6))
+        ns, bound = clock.at(one.tick)
+        assert abs(ns - one.realtime) <= bound and (n < 500 or bound < 2000), n
+
+
+def test_a_pc_that_slept():
+    """CLOCK_MONOTONIC_RAW stood still, for less than any bound could show: what was known before is forgotten."""
+    clock = WallClock("monotonic", Fraction(HZ), False)
+    clock.look(ClockReading(0, 10**10, 10**10 + 10**8, 10**10, 0))
+    late = replace(exact(0), tick=40 * MS, slept=10**8)
+    clock.look(late)
+    ns, bound = clock.at(late.tick)
+    assert abs(ns - late.monotonic) <= bound < 200_000
+
+
+def test_the_line_is_taken_off():
+    """A port leads to a line, whose time for request and answer is known; a pseudo-terminal does not."""
+    read, write = os.openpty()
+    stream = object.__new__(SerialStream)
+    for file, wanted in ((write, False), (os.open("/dev/null", os.O_RDONLY), True)):
+        stream.serial = SimpleNamespace(fileno=lambda file=file: file)
+        assert stream.has_line == wanted
+        os.close(file)
+    os.close(read)
+    bus = UARTBone(SimpleNamespace(has_line=True), "board", None)
+    assert bus.line_ns(4) == (0, 0)
+    bus.baud, bus.framed = 115200, True
+    # 11 bytes and 16, less half a bit each at least; 1/32 less
+    assert bus.line_ns(4) == (int(109 * Fraction(31, 32) * 10**9 / 115200), int(159 * Fraction(31, 32) * 10**9 / 115200))
+    bus.framed = False
+    assert bus.line_ns(4)[0] == 0 and bus.line_ns(4)[1] > 0
+    bus.stream = SimpleNamespace()
+    assert bus.line_ns(4) == (0, 0)
 
 
 def test_the_clocks():
     for name in ("monotonic", "realtime", "tai"):
         clock = WallClock(name, Fraction(HZ), False)
-        clock.look(ClockReading(0, 0, 0, 1_000, YEAR_2026))
+        clock.look(ClockReading(0, 1_000, 1_000, 1_000, YEAR_2026))
         tai = round((time.clock_gettime_ns(time.CLOCK_TAI) - time.time_ns()) / 10**9) * 10**9
         wanted = {"monotonic": 1_000, "realtime": YEAR_2026, "tai": YEAR_2026 + tai}[name]
         assert abs(clock.at(0)[0] - wanted) <= 1
@@ -94,6 +165,15 @@ def test_the_clocks():
         WallClock("phc", Fraction(HZ), False)
     with pytest.raises(BadInput, match="clock: 'utc' is not monotonic, realtime, tai"):
         WallClock("utc", Fraction(HZ), False)
+
+
+@pytest.mark.parametrize("name", ["monotonic", "realtime", "tai"])
+def test_which_clock_a_program_has(name):
+    number = getattr(time, f"CLOCK_{name.upper()}")
+    found = clock_of(lambda: time.clock_gettime(number))
+    # Where nobody has set it, TAI is UTC.
+    assert found == name or abs(time.clock_gettime(time.CLOCK_TAI) - time.time()) < 0.1
+    assert clock_of(lambda: time.clock_gettime(number) - 3600) is None
 
 
 # On boards -------------------------------------------------------------------------------------------------------------------
@@ -205,8 +285,8 @@ def test_a_tick_in_a_clock(monkeypatch):
             tick = board.now() + litepulse.ticks(distance)
             for moment in (tick, tick.tick):
                 found = board.time_of(moment)
-                assert abs(found.ns - truth(tick.tick)) <= found.uncertainty < 151_000 + abs(distance) * 10**9 // HZ // 1000 + 50_000
-        assert board.time_of(0, "monotonic").ns < board.time_of(1000, clock="monotonic").ns
+                assert abs(found.ns - truth(tick.tick)) <= found.uncertainty < 151_000 + 2 * abs(distance) * 10**9 // HZ // 1000 + 50_000
+        assert board.time_of(0, "monotonic").ns < board.time_of(HZ, clock="monotonic").ns
         with pytest.raises(BadInput, match="clock: 'utc' is not"):
             board.time_of(0, "utc")
         with pytest.raises(BadInput, match="tick: -1 is out of range"):

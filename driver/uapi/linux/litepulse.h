@@ -342,8 +342,10 @@ struct litepulse_stats {
 /**
  * struct litepulse_time - the board's and the host's clocks at one moment
  * @tick: the board's tick
- * @raw_before: CLOCK_MONOTONIC_RAW just before it was taken, ns
- * @raw_after: CLOCK_MONOTONIC_RAW just after it was taken, ns
+ * @raw_before: CLOCK_MONOTONIC_RAW just before it was taken, ns. What a serial line needs for the
+ *	request is taken off
+ * @raw_after: CLOCK_MONOTONIC_RAW just after it was taken, ns. What a serial line needs for the
+ *	answer is taken off
  * @monotonic: CLOCK_MONOTONIC for the middle of the two, ns
  * @realtime: CLOCK_REALTIME for the middle of the two, ns
  * @uncertainty: half of what lies between the two, rounded up, ns: the tick was taken within it

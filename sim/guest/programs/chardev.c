@@ -188,6 +188,39 @@ static void case_watermark(void)
 	printf("records %d\n", read_events(fd));
 }
 
+/* Reads events until there are `count`; then `stamp TICK NS UNCERTAINTY` of each, as a print takes long. */
+static void tell_stamps(int fd, int count)
+{
+	static struct litepulse_event events[256];
+	int had = 0;
+
+	while (had < count) {
+		ssize_t size = read(fd, events + had, sizeof(events) - had * sizeof(events[0]));
+
+		if (size < 0)
+			die("read");
+		had += size / sizeof(events[0]);
+	}
+	for (int i = 0; i < had; i++)
+		printf("stamp %llu %llu %u\n", (unsigned long long)events[i].tick, (unsigned long long)events[i].ns, events[i].uncertainty);
+}
+
+/* The times of edges, each read at once, and then of edges that the board holds back. */
+static void case_stamps(void)
+{
+	struct litepulse_subscribe want = { .kinds = EDGES, .rise = 1, .fall = 1 };
+	int fd = open_device(0);
+
+	subscribe(fd, want);
+	ready("each");
+	tell_stamps(fd, 200);
+	want.watermark = 100;
+	want.timeout_us = 1000000;
+	subscribe(fd, want);
+	ready("held");
+	tell_stamps(fd, 100);
+}
+
 /* Reads once, up to `size` bytes to `where`: `result LABEL ...`, then the whole records that are there. */
 static void tell_read(const char *label, int fd, void *where, size_t size)
 {
@@ -1223,7 +1256,7 @@ static void case_from_now_on(void)
 static const struct guest_case cases[] = {
 	{ "info", case_info }, { "edges", case_edges }, { "bytes", case_bytes },
 	{ "bad-input", case_bad_input }, { "filter", case_filter }, { "slow", case_slow },
-	{ "flood", case_flood }, { "watermark", case_watermark }, { "pieces", case_pieces },
+	{ "flood", case_flood }, { "watermark", case_watermark }, { "stamps", case_stamps }, { "pieces", case_pieces },
 	{ "both-lose", case_both_lose }, { "full-restart", case_full_restart },
 	{ "left-behind", case_left_behind }, { "unaligned", case_unaligned },
 	{ "failed-claim", case_failed_claim }, { "close", case_close }, { "strain", case_strain },

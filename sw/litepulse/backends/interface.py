@@ -170,13 +170,20 @@ class Stopped:
 
 @dataclass(frozen=True)
 class ClockReading:
-    """The board's tick between two readings of CLOCK_MONOTONIC_RAW, and other clocks for the middle of these; all ns."""
+    """The board's tick between two readings of CLOCK_MONOTONIC_RAW, and other clocks for the middle of these; all ns.
+
+    clocks_raw: where CLOCK_MONOTONIC_RAW was when they were read, to within clocks_error; None: in the middle
+    slept: how long the PC has slept since it was started
+    """
 
     tick: int
     raw_before: int
     raw_after: int
     monotonic: int
     realtime: int
+    clocks_raw: int | None = None
+    clocks_error: int = 0
+    slept: int = 0
 
     @property
     def uncertainty(self) -> int:

@@ -30,6 +30,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, cast
 
 from litepulse import attached, regs
@@ -44,6 +45,7 @@ MAX_BURST = 255  # words, the length is one byte
 COMMAND_SECONDS = 0.09  # a bridge forgets a command that takes longer than 100 ms, its answer included
 LOWEST_RAISED = 2 * DEFAULT_BAUD  # so that a command at 115200 is never one at the raised rate, nor the other way round
 _WRITE, _READ = 0x01, 0x02
+_PSEUDO_TERMINALS = range(136, 144)  # major numbers of their devices
 _RESYNC = 0.13  # seconds of silence after which the bridge listens for a command again
 _ATTEMPTS = 3
 _SETTLE = 0.03  # seconds in which a serial adapter has sent what it has taken
@@ -296,6 +298,11 @@ class SerialStream:
     def release(self) -> None:
         """Lets others in again."""
         _lock_byte(self._lock, fcntl.F_RDLCK, 0)
+
+    @property
+    def has_line(self) -> bool:
+        """Whether its bytes need the time that they should: a pseudo-terminal's do not."""
+        return os.major(os.fstat(self.serial.fileno()).st_rdev) not in _PSEUDO_TERMINALS
 
     def has_frames(self) -> bool:
         """Whether a process that uses the port speaks frames."""
@@ -599,6 +606,19 @@ class UARTBone:
     def _on_line(self, size: int) -> float:
         """Seconds that `size` bytes are on the line."""
         return size * 10 / self.baud if self.baud else 0
+
+    def line_ns(self, words: int) -> tuple[int, int]:
+        """ns that a read of a few words needs the line at least: for its request, if it is carried out when that has come, and for its
+        answer. Both 0 unless the port leads to a line; a pseudo-terminal does not.
+
+        A byte counts to the middle of its stop bit. The port may be faster than it says, by 1/32: beyond that the bridge hears nothing.
+        """
+        if not self.baud or not getattr(self.stream, "has_line", False):
+            return 0, 0
+        request = len(checked.frame(0, self._command(_READ, 0, 1), False)) if self.framed else 0
+        answer = words if self._packs and checked.gets_shorter(words) else 4 * words
+        bit = Fraction(31 * 10**9, 32 * self.baud)
+        return max(10 * request - 1, 0) * bit // 1, max(10 * answer - 1, 0) * bit // 1
 
     def _read_burst(self, address: int, count: int) -> list[int]:
         with self.hold():

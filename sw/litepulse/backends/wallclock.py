@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ticks in a clock of the PC, for boards without the kernel driver: by readings of both, each with its bound. Pure, no device."""
+"""Ticks in a clock of the PC, for boards without the kernel driver: by readings of both, each with its bound. No device."""
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
+from litepulse.backends.clockmap import BesideRaw, ClockMap, time_of
 from litepulse.backends.interface import CLOCKS, Batch, ClockReading
 from litepulse.errors import BadInput, Unsupported
 from litepulse.streams import Event, Lost, RxByte
 
 HOST_CLOCKS = tuple(clock for clock in CLOCKS if clock != "phc")
-# one part in this many: more than two crystals and adjtimex() change the rate between the clocks
-DRIFT = 1024
-KEPT = 16  # readings
+KEPT = 16  # steps of the clock
+STEP = 100_000  # ns: a smaller one is in the bound of the times around it
+SLEEP = 1_000_000  # ns: no machine sleeps for less
 _NEARER = 4  # looks for the tick of a moment: each is 1000 times nearer
 FRESH = 50_000_000  # ns: a reading that is older is followed by another one
+FURTHEST = 1_000_000  # ns from a program's clock to the one that it is; two different clocks are farther apart
 Record = TypeVar("Record", Event, RxByte)
 
 
@@ -51,17 +54,34 @@ def _tai_offset() -> int:
     return round((time.clock_gettime_ns(clock) - time.time_ns()) / 10**9) * 10**9
 
 
-@dataclass(frozen=True)
-class _Known:
-    """At this tick the clock was between `low` and `high` ns, counted from the board's nominal time."""
+def clock_of(get_time: Callable[[], float]) -> str | None:
+    """Which of HOST_CLOCKS a function of another program reads, in seconds, by measuring it; None: none of them."""
+    distances: dict[str, float] = {}
+    for name in HOST_CLOCKS:
+        number: int | None = getattr(time, f"CLOCK_{name.upper()}", None)
+        if number is None:
+            continue
+        tries: list[float] = []
+        for _ in range(5):
+            before = time.clock_gettime_ns(number)
+            ours = get_time() * 1e9
+            after = time.clock_gettime_ns(number)
+            tries.append(max(0.0, before - ours, ours - after))
+        distances[name] = min(tries)
+    nearest = min(distances, key=lambda name: distances[name])
+    return nearest if distances[nearest] <= FURTHEST else None
 
-    tick: int
-    low: int
-    high: int
+
+@dataclass(frozen=True)
+class _Step:
+    """The clock was set by this many ns before a reading at this time of CLOCK_MONOTONIC_RAW."""
+
+    raw: int
+    ns: int
 
 
 class WallClock:
-    """What a clock of the PC showed at a tick. Each reading bounds it, less and less tightly with the distance; all together count.
+    """What a clock of the PC showed at a tick: ticks in CLOCK_MONOTONIC_RAW, and the clock beside that (docs/develop/clocks.md).
 
     exact: a simulated board, whose time passes by commands: its clock begins with the first
     reading, and goes with the ticks
@@ -70,14 +90,13 @@ class WallClock:
     def __init__(self, clock: str, tick_hz: Fraction, exact: bool) -> None:
         self.clock, self.exact = host_clock(clock), exact
         self._ns_in_tick = 10**9 / tick_hz
-        self._numerator, self._denominator = self._ns_in_tick.as_integer_ratio()
-        self._known: deque[_Known] = deque(maxlen=KEPT)
+        self._map = ClockMap(*self._ns_in_tick.as_integer_ratio())
+        self._beside = BesideRaw()
         self._fresh: int | None = None  # raw ns of the newest reading
-        self._step: tuple[int, int] | None = None  # the clock was set: by, before this tick
-
-    def _nominal(self, ticks: int) -> int:
-        """ns, rounded down."""
-        return ticks * self._numerator // self._denominator
+        self._slept = 0
+        self._steps: deque[_Step] = deque(maxlen=KEPT)
+        self._begun: tuple[int, int] | None = None  # exact: (tick, ns) of the first reading
+        self._error = 0  # of that, ns
 
     def due(self) -> bool:
         """Whether another reading is worth its time."""
@@ -85,44 +104,48 @@ class WallClock:
 
     def look(self, reading: ClockReading) -> None:
         """Another reading of the board's tick and the clocks."""
-        self._fresh = reading.raw_after
+        if abs(reading.slept - self._slept) > SLEEP:
+            self._map.forget()
+        self._fresh, self._slept = reading.raw_after, reading.slept
         shown = reading.monotonic if self.clock == "monotonic" else reading.realtime
         if self.clock == "tai":
             shown += _tai_offset()
-        offset, unsure = shown - self._nominal(reading.tick), reading.uncertainty + self._nominal(1) + 1
-        known = _Known(reading.tick, offset - unsure, offset + unsure)
-        low, high = self._bounds(known.tick) if self._known else (known.low, known.high)
-        gap = max(low - known.high, known.low - high)
-        if gap > 0:  # the clock was set, or the machine slept
-            self._known.clear()
-            self._step = known.tick, gap + (high - low)
-        self._known.append(known)
-
-    def _bounds(self, tick: int) -> tuple[int, int]:
-        """What all readings say of the offset at a tick."""
-        lows: list[int] = []
-        highs: list[int] = []
-        for known in self._known:
-            drift = 0 if self.exact else self._nominal(abs(tick - known.tick)) // DRIFT + 1
-            lows.append(known.low - drift)
-            highs.append(known.high + drift)
-        return max(lows), min(highs)
+        if self.exact:
+            if self._begun is None:
+                self._begun, self._error = (reading.tick, shown), reading.uncertainty + 2
+            return
+        middle = (reading.raw_before + reading.raw_after) // 2
+        raw, error = reading.clocks_raw, reading.clocks_error
+        if raw is None:
+            raw, error = middle, (reading.raw_after - reading.raw_before >> 11) + 2
+        self._map.add(reading.tick, reading.raw_before, reading.raw_after)
+        self._beside.add(raw, shown - (middle - raw), error + 1)
+        if self._beside.fault > 2 * error + STEP:
+            self._steps.append(_Step(raw, self._beside.fault))
 
     def at(self, tick: int) -> tuple[int, int]:
         """(ns, by how much they may be wrong at most) of the clock at a tick, after the first look()."""
-        low, high = self._bounds(tick)
-        unsure = abs(high - low) // 2 + 2
-        if self._step is not None and tick < self._step[0]:
-            unsure += self._step[1]
-        return self._nominal(tick) + (low + high) // 2, unsure
+        if self._begun is not None:
+            begun, ns = self._begun
+            passed = self._map.nominal(abs(tick - begun))
+            return ns + (passed if tick >= begun else -passed), self._error
+        raw, ns, unsure = time_of(self._map, self._beside, tick)
+        # The newest one is in it already.
+        return ns, unsure + sum(step.ns for step in self._steps if raw - unsure < step.raw != self._beside.raw)
 
     def tick_at(self, ns: int | Fraction) -> ClockTick:
         """Where the clock shows `ns`, after the first look()."""
-        tick, unsure = Fraction(self._known[-1].tick), 0
+        ticks = 1 / self._ns_in_tick
+        if self._begun is not None:
+            begun, shown = self._begun
+            return ClockTick(begun + (ns - shown) * ticks, self._error)
+        known = self._map.known
+        assert known is not None
+        tick, unsure = Fraction(known.tick), 0
         for _ in range(_NEARER):
             near = max(round(tick), 0)
             shown, unsure = self.at(near)
-            tick = near + (ns - shown) / self._ns_in_tick
+            tick = near + (ns - shown) * ticks
         return ClockTick(tick, unsure)
 
     def stamped(self, batch: Batch) -> Batch:

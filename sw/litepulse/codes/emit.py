@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE
-from litepulse.backends.wallclock import DRIFT
 from litepulse.board import Board
 from litepulse.codes import barcode, dcf77, harp, irig_b, nmea
 from litepulse.codes.frames import Change, pulses
@@ -19,7 +18,7 @@ from litepulse.job import Job
 from litepulse.launch import Entry, SendRun
 from litepulse.line import Format, Launch, Profile
 from litepulse.plan import Time, When, frame, profile_of
-from litepulse.reference import CLOCK, NANO, UtcSeconds
+from litepulse.reference import CLOCK, DRIFT, NANO, UtcSeconds
 from litepulse.streams import Event
 from litepulse.units import Number, Whole, to_duration, to_fraction, within
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from litepulse.backends.bus.identification import Core
 from litepulse.backends.interface import ClockReading
+from litepulse.boottime import slept
 from litepulse.errors import Refused, Restarted, TransportError
 from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, pack, regs, unpack
 from litepulse.line import Profile
@@ -169,13 +170,19 @@ class Registers:
         return Header.decode(self.read_window(regs.REGIONS["EVENTS"][0], regs.HEADER_WORDS)).tick
 
     def read_clocks(self) -> ClockReading:
-        """The tick, and clocks of this PC."""
-        before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        """The tick, and clocks of this PC. What the line needs for request and answer is taken off."""
+        first = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         monotonic, realtime = time.monotonic_ns(), time.time_ns()
+        before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         tick = self.now()
         after = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-        half = (after - before) // 2
-        return ClockReading(tick, before, after, monotonic + half, realtime + half)
+        clocks, clocks_error = (first + before) // 2, (before - first) // 2 + 1
+        line_ns = getattr(self.bus, "line_ns", None)
+        request, answer = line_ns(regs.HEADER_WORDS) if line_ns and not self.identity.simulated else (0, 0)
+        if request + answer <= after - before:  # else it is no such line
+            before, after = before + request, after - answer
+        to_middle = (before + after) // 2 - clocks
+        return ClockReading(tick, before, after, monotonic + to_middle, realtime + to_middle, clocks, clocks_error, slept())
 
     # Configuration
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 from litepulse import attached
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.interface import CLOCKS, DRIVER, ClockReading, Identity
+from litepulse.boottime import slept
 from litepulse.errors import InUse, LitePulseError, Refused, Restarted, TransportError, Unsupported
 from litepulse.layout import regs
 
@@ -158,4 +159,4 @@ class Device:
     def read_clocks(self) -> ClockReading:
         """The tick, and clocks of this PC."""
         read = self.call(self.file, abi.IOC_TIME, abi.Time())
-        return ClockReading(read.tick, read.raw_before, read.raw_after, read.monotonic, read.realtime)
+        return ClockReading(read.tick, read.raw_before, read.raw_after, read.monotonic, read.realtime, slept=slept())
