@@ -492,6 +492,27 @@ class Boards(Listed[Board]):
                 self.fail(number, LitePulseError("the board did not say what became of the launch"))
         return Launched(tuple(outcomes[number] for number in range(len(self.boards))), sending.moment)
 
+    def send(
+        self,
+        data: Iterable[Whole],
+        at: When | None = None,
+        *,
+        every: Time | None = None,
+        clock: str = "utc",
+        of: Whole = 0,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+    ) -> Together[Send]:
+        """The same bytes on all boards, the first at one moment; see Board.send()."""
+        given = list(data) if isinstance(data, bytes | bytearray) else self._listed(data, "data")
+
+        def begin(board: Board, tick: int) -> Send:
+            return board.send(given, tick, every=every, baud=baud, format=format, invert=invert, loopback=loopback)
+
+        return self._begin(begin, at, clock, of, "at")
+
     def launches(
         self,
         series: Iterable[tuple[When, What]],

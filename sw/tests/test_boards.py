@@ -395,7 +395,7 @@ def test_two_linked_simulators(linked):
         assert abs(between) < 0.3 * 400_000, "the PC's clock goes with the ticks of each, from its first reading on"
 
 
-def test_the_command_on_two_linked_simulators(linked, capsys):
+def test_the_command_on_two_linked_simulators(linked, tmp_path, capsys):
     """`align`, and verbs on two boards."""
     ports = [word for port in linked for word in ("--port", port)]
     assert cli.main([*ports[:2], "train", "--rate", "2", "--width", "1ms", "--baud", "2400", "--keep"]) == 0
@@ -418,6 +418,30 @@ def test_the_command_on_two_linked_simulators(linked, capsys):
     result = json.loads(capsys.readouterr().out)
     assert [each["device"] for each in result["boards"]] == linked and result["apart_ns"] > 0
     assert all(len(each["launched"]) == 5 and each["start"] == tick for each, tick in zip(result["boards"], result["ticks"]))
+    for verb in ("send", "sequence"):
+        (tmp_path / "send").write_bytes(b"ab")
+        (tmp_path / "sequence.csv").write_text("after,byte\n0,0x61\n50ms,0x62\n")
+        name = tmp_path / ("send" if verb == "send" else "sequence.csv")
+        assert cli.main([verb, *ports, str(name), "--baud", "2400", "--json"]) == 0
+        result = json.loads(capsys.readouterr().out)
+        for each, tick in zip(result["boards"], result["ticks"]):
+            assert [launch["byte"] for launch in each["launched"]] == [0x61, 0x62] and each["launched"][0]["tick"] == tick
+    assert cli.main(["send", *ports, str(tmp_path / "send"), "--baud", "2400"]) == 0
+    assert "2 boards at one moment, at most" in capsys.readouterr().out
+    for words, message in (
+        (["train", "--rate", "5", "--keep"], "--keep leaves one train"),
+        (["train", "--rate", "5", "--csv"], "--csv has the rows of one board, and 2 are given"),
+        (["mark", "--width", "1ms"], "several boards show a code"),
+        (["mark", "5"], f"{linked[0]}: this board has no marker port"),
+        (["sequence", str(name), "--on", "edge:0"], "--on, --profile and --inputs are for one board"),
+        (["align", "--input", "0", "--input", "0", "--input", "0"], "input: give one for all boards, or 2"),
+        (["align", "--input", "9"], f"{linked[0]}: inputs: '9' is not a channel"),
+        (["capture", "--count", "1"], "capture: it takes one board, and 2 are given"),
+    ):
+        assert cli.main([*words, *ports]) == 2
+        assert message in capsys.readouterr().err
+    assert cli.main(["align", *ports[:2]]) == 2
+    assert "align: it takes two boards or more" in capsys.readouterr().err
 
 
 # An hour
@@ -428,6 +452,7 @@ def test_an_hour_on_one_pulse_per_second(monkeypatch):
     """Two boards on one pulse per second, whose crystals are 40 and -30 ppm off and wander by 0.1 ppm a second: edges are less than a
     microsecond apart for an hour, each exactly where the board's ticks put it."""
     monkeypatch.setattr("litepulse.train.SLOW_POLL_SECONDS", 0.25)
+    monkeypatch.setattr("litepulse.boards.PATIENCE_SECONDS", 0.5)
     hour = 3600
     lab = Lab(monkeypatch, two(hour + 30), pulses(hour + 25), step=2_000)
     with lab.boards as boards, boards.train(1, width="10us", count=hour, clock="pps:0", limit=1) as trains:
