@@ -428,11 +428,13 @@ def test_the_command_on_two_linked_simulators(linked, tmp_path, capsys):
             assert [launch["byte"] for launch in each["launched"]] == [0x61, 0x62] and each["launched"][0]["tick"] == tick
     assert cli.main(["send", *ports, str(tmp_path / "send"), "--baud", "2400"]) == 0
     assert "2 boards at one moment, at most" in capsys.readouterr().out
+    assert cli.main(["mark", "5", *ports, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [each["tick"] for each in result["boards"]] == result["ticks"]
     for words, message in (
         (["train", "--rate", "5", "--keep"], "--keep leaves one train"),
         (["train", "--rate", "5", "--csv"], "--csv has the rows of one board, and 2 are given"),
         (["mark", "--width", "1ms"], "several boards show a code"),
-        (["mark", "5"], f"{linked[0]}: this board has no marker port"),
         (["sequence", str(name), "--on", "edge:0"], "--on, --profile and --inputs are for one board"),
         (["align", "--input", "0", "--input", "0", "--input", "0"], "input: give one for all boards, or 2"),
         (["align", "--input", "9"], f"{linked[0]}: inputs: '9' is not a channel"),

@@ -117,10 +117,8 @@ def follow(args: Namespace, command: str, boards: Boards, jobs: Together[Any], i
     bad = False
     for number, (board, tally) in enumerate(zip(boards, tallies)):
         job: Feed[Any] = jobs.jobs[number]
-        found = {
-            key: json.loads("".join(value.pieces())) if isinstance(value, Spool) else value
-            for key, value in tally.result(job.losses).items()
-        }
+        found = tally.result(job.losses)
+        found |= {key: json.loads("".join(value.pieces())) for key, value in found.items() if isinstance(value, Spool)}
         results.append(shared(board, command) | shared_line(job.run.profile) | found | {"waits": waits[number]})
         rows = [*tally.summary(job, job.losses), ("from", f"tick {jobs.moment.ticks[number]}"), ("clock", clock_note(board))]
         lines += [headline(board), *output.aligned(rows)]
