@@ -422,7 +422,7 @@ def test_the_command_on_two_linked_simulators(linked, tmp_path, capsys):
         (tmp_path / "send").write_bytes(b"ab")
         (tmp_path / "sequence.csv").write_text("after,byte\n0,0x61\n50ms,0x62\n")
         name = tmp_path / ("send" if verb == "send" else "sequence.csv")
-        assert cli.main([verb, *ports, str(name), "--baud", "2400", "--json"]) == 0
+        assert cli.main([verb, *ports, str(name), "--at", "+5s", "--baud", "2400", "--json"]) == 0
         result = json.loads(capsys.readouterr().out)
         for each, tick in zip(result["boards"], result["ticks"]):
             assert [launch["byte"] for launch in each["launched"]] == [0x61, 0x62] and each["launched"][0]["tick"] == tick
