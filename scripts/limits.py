@@ -282,6 +282,18 @@ def times() -> list[Row]:
             "in a row; more is reported as “at least”",
             "[core.md](core.md#streams)",
         ),
+        (
+            "two boards on one pulse per second",
+            "1 µs apart",
+            "trains that follow it, for an hour, on a model of crystals at 40 and -30 ppm that wander by 0.1 ppm/s",
+            "[two boards](recipes/two-boards.md)",
+        ),
+        (
+            "offset of two boards",
+            "a tick of each",
+            "from an edge that both capture; the wire's delay is not in it",
+            "[cli.md](cli.md#several-boards-at-one-moment)",
+        ),
     ]
 
 

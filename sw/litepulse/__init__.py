@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from litepulse.errors import check_system
 
 if TYPE_CHECKING:
+    from litepulse.alignment import Alignment, Offset
     from litepulse.backends.wallclock import ClockTick, ClockTime
     from litepulse.board import Adjusted, Board, open
+    from litepulse.boards import Boards, CommonMoment, Launched, Together, open_all
     from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
     from litepulse.discipline import Disciplined, Steered
     from litepulse.distribution import Distribution
@@ -33,9 +35,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Adjusted",
+    "Alignment",
     "Answer",
     "BadInput",
     "Board",
+    "Boards",
     "Break",
     "Byte",
     "ByteEvent",
@@ -43,6 +47,7 @@ __all__ = [
     "CaptureEvent",
     "ClockTick",
     "ClockTime",
+    "CommonMoment",
     "Disciplined",
     "Distribution",
     "Duration",
@@ -52,10 +57,12 @@ __all__ = [
     "InUse",
     "Latency",
     "Launch",
+    "Launched",
     "LitePulseError",
     "LostEvent",
     "Moment",
     "NotLitePulse",
+    "Offset",
     "Outcome",
     "PinFile",
     "Profile",
@@ -75,6 +82,7 @@ __all__ = [
     "Step",
     "TerminalServer",
     "Timescale",
+    "Together",
     "Train",
     "TransportError",
     "Trigger",
@@ -85,6 +93,7 @@ __all__ = [
     "ms",
     "ns",
     "open",
+    "open_all",
     "s",
     "ticks",
     "us",
@@ -93,9 +102,11 @@ __all__ = [
 # Where each lies. They are loaded when they are first used: a program starts as fast as what it needs.
 _MODULES = {
     "Adjusted": "board",
+    "Alignment": "alignment",
     "Answer": "respond",
     "BadInput": "errors",
     "Board": "board",
+    "Boards": "boards",
     "Break": "respond",
     "Byte": "respond",
     "ByteEvent": "capture",
@@ -103,6 +114,7 @@ _MODULES = {
     "CaptureEvent": "capture",
     "ClockTick": "backends.wallclock",
     "ClockTime": "backends.wallclock",
+    "CommonMoment": "boards",
     "Disciplined": "discipline",
     "Distribution": "distribution",
     "Duration": "units",
@@ -112,10 +124,12 @@ _MODULES = {
     "InUse": "errors",
     "Latency": "latency",
     "Launch": "line",
+    "Launched": "boards",
     "LitePulseError": "errors",
     "LostEvent": "capture",
     "Moment": "units",
     "NotLitePulse": "errors",
+    "Offset": "alignment",
     "Outcome": "launch",
     "PinFile": "pins",
     "Profile": "line",
@@ -135,6 +149,7 @@ _MODULES = {
     "Step": "sequence_plan",
     "TerminalServer": "terminal_server",
     "Timescale": "units",
+    "Together": "boards",
     "Train": "train",
     "TransportError": "errors",
     "Trigger": "line",
@@ -145,6 +160,7 @@ _MODULES = {
     "ms": "units",
     "ns": "units",
     "open": "board",
+    "open_all": "boards",
     "s": "units",
     "ticks": "units",
     "us": "units",

@@ -8,7 +8,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sized
 from collections.abc import Sequence as Listed
 from fractions import Fraction
 from pathlib import Path
@@ -302,6 +302,45 @@ class Board:
         clock: 'utc', or 'pps:0' for a pulse per second at input 0: the train follows it as long as the job runs, a Disciplined: `rate`
         pulses in each of its seconds, pulse 0 at a whole one, or at `start` as 'utc:12:00:00' has it; follow_steps: also when it jumps
         """
+        train = self.train_to_begin(
+            rate,
+            period=period,
+            byte=byte,
+            width=width,
+            break_bits=break_bits,
+            count=count,
+            start=start,
+            baud=baud,
+            format=format,
+            invert=invert,
+            loopback=loopback,
+            limit=limit,
+            listener=listener,
+            clock=clock,
+            follow_steps=follow_steps,
+        )
+        return self.begin(train)
+
+    def train_to_begin(
+        self,
+        rate: Number | str | None = None,
+        *,
+        period: Time | None = None,
+        byte: Whole | None = None,
+        width: Time | None = None,
+        break_bits: Whole | None = None,
+        count: Whole = 0,
+        start: When | None = None,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+        limit: Whole | None = None,
+        listener: TrainListener | None = None,
+        clock: str | None = None,
+        follow_steps: bool = False,
+    ) -> Train:
+        """The train of train(), for begin()."""
         seconds = None if clock is None else reference.seconds_of(self, check_text(clock, "clock"))
         if clock is None and follow_steps:
             raise BadInput("follow_steps: without a clock there are none")
@@ -325,10 +364,10 @@ class Board:
         if seconds is not None:
             self.timescale.period(plan.period.ticks, CHANGE_MIN_PERIOD, "period" if rate is None else "rate")
             per_second = self.tick_hz / period_of(self.timescale, rate, period)[0]
-            return self.begin(Disciplined(self, plan, seconds, per_second, start, bool(follow_steps), limit, listener))
+            return Disciplined(self, plan, seconds, per_second, start, bool(follow_steps), limit, listener)
         if start is not None:
             plan = dataclasses.replace(plan, start=self.tick_of(start, "start"))
-        return self.begin(Train(self.backend, plan, limit, listener))
+        return Train(self.backend, plan, limit, listener)
 
     def adjust(
         self,
@@ -835,17 +874,22 @@ class Board:
 
     def begin(self, job: JobType, beside_responder: bool = False) -> JobType:
         """Begins a job, of whatever kind, and returns it. InUse if there is one already."""
+        for _ in self.beginning(job, beside_responder):
+            pass
+        return job
+
+    def beginning(self, job: Job[Any], beside_responder: bool = False) -> Generator[None]:
+        """As begin(), in steps: what begins on other boards can begin meanwhile."""
         self.take(beside_responder)
         try:
             if isinstance(job, Responder):
-                job.begin(self._end_responder)
+                yield from job.beginning(self._end_responder)
                 self._responder = job
             else:
-                job.begin(self._end_job)
+                yield from job.beginning(self._end_job)
                 self._job = job
         finally:
             self.give_back()
-        return job
 
     def take(self, beside_responder: bool = False) -> None:
         """No job begins until give_back(). InUse if there is one, or if another thread is just beginning one."""

@@ -101,7 +101,7 @@ class Disciplined(Train):
             wanted = self._wanted()
             self._backend.recorder.record(replace(wanted, rise=wanted.rise | 1 << self.seconds.channel))
 
-    def _start(self) -> None:
+    def _starting(self) -> Iterator[None]:
         """Waits until the clock is known, and its second of pulse 0 is near."""
         now = begun = self.seconds.look()
         deadline = time.monotonic() + 2 * READY_SECONDS
@@ -117,6 +117,7 @@ class Disciplined(Train):
             elif now - begun > READY_SECONDS * self._hz or time.monotonic() > deadline:
                 raise LitePulseError(f"clock: {self.seconds.name} do not come in: none of them in {READY_SECONDS} s")
             self._backend.recorder.wait(0.002)
+            yield
         else:
             self._done = True
             return
@@ -127,7 +128,7 @@ class Disciplined(Train):
         period = period_of_ticks((self._place(ahead) - self._place(0)) / ahead)
         self.plan = replace(self.plan, start=start, period=period)
         self.record = TrainRecord(IdealTrain(self.plan.period, start), self.record.limit, self.record.listener)
-        super()._start()
+        yield from super()._starting()
         self._due = start
 
     def _place(self, pulse: int) -> Fraction:

@@ -99,10 +99,15 @@ class Job(Generic[Item]):
 
         ended: is called at the end of the job
         """
+        for _ in self.beginning(ended):
+            pass
+
+    def beginning(self, ended: Callable[[], None]) -> Generator[None]:
+        """As begin(), in steps: while this job waits for what it begins with, others can begin."""
         self._prepare()
         self._ended = ended
         try:
-            self._start()
+            yield from self._starting()
         except BaseException:
             self.close()
             raise
@@ -113,6 +118,11 @@ class Job(Generic[Item]):
 
     def _start(self) -> None:
         """Starts what runs on the board."""
+
+    def _starting(self) -> Iterator[None]:
+        """The same in steps, where that takes long."""
+        self._start()
+        yield from ()
 
     def _follow(self, interrupt: Flag) -> Iterator[None]:
         """Looks at the board, puts what came into _ready, and yields, until nothing more will come, or an interrupt came."""

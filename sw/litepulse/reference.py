@@ -206,6 +206,10 @@ class PpsSeconds:
     def uncertainty(self) -> int:
         return -(-int(max(self._off, default=Fraction(0)) + 1) * NANO // int(self._hz))
 
+    def since(self, second: int | Fraction) -> Fraction:
+        """How many seconds a second, or a part of it, lies behind the last edge."""
+        return second - Fraction(self._edges[-1][0])
+
     def tick_of(self, second: int | Fraction) -> Fraction:
         last, tick = self._edges[-1]
         return tick + (second - last) * self._rate

@@ -39,6 +39,7 @@ VERBS = {
     "send": (["send", "{bytes}", "--baud", "115200"], 0),
     "sequence": (["sequence", "{entries}"], 0),
     "replay": (["replay", "{pulses}"], 0),
+    "align": (["align", "--for", "20ms"], 2),  # there is one board
     "respond": ([*RESPOND, "--for", "20ms"], 1),  # nothing was answered
     "mark": (["mark", "0x2a", "--width", "5ms"], 0),
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
@@ -69,7 +70,7 @@ STYLES = dict.fromkeys(
     ["train", "capture", "send", "sequence", "replay", "respond", "lin monitor", "lin master", "lin slave", "latency"],
     ["json", "csv", "vnl"],
 )
-STYLES |= dict.fromkeys(["clock emit", "clock follow", "clock compare"], ["json", "csv", "vnl"])
+STYLES |= dict.fromkeys(["align", "clock emit", "clock follow", "clock compare"], ["json", "csv", "vnl"])
 STYLES |= dict.fromkeys(["info", "mark", "stop", "doctor", "lsl", "lin inject", "lin request", "certify", "explain"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.

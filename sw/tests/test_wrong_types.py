@@ -29,7 +29,7 @@ METHODS = {
     "train": {"rate": 58},
 }
 NO_ARGUMENTS = {"close", "disarm", "now", "read_clocks", "status", "stop"}
-INTERNAL = {"begin", "take", "give_back"}
+INTERNAL = {"begin", "beginning", "take", "give_back", "train_to_begin"}
 WITHOUT = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "period": ("rate",)}  # what an argument excludes
 WITH = {("respond", "every"): {"pulses": 2}}  # what an argument of a method needs
 WRONG = [object(), [58], {}, "text", b"text", 0.001, -1.5, 3 + 4j, float("nan"), float("inf"), 10**5000, -(10**5000), None, litepulse, "²"]

@@ -101,6 +101,7 @@ def connect_port(
         host_clock(clock)
     name, where = places.choose(csr, core) if csr is not None else (None, None)
     owner = Owner(f"{port}#{name}" if name else port)  # each core has its own streams
+    chip = None if csr is None else port
     if own and not owner.acquire():
         if not remote_port:
             check_not_raised(port)  # the process that raised it has it alone: say that instead
@@ -112,14 +113,14 @@ def connect_port(
     try:
         if remote_port:
             server = remote.RemoteBus(port, csr)
-            return BusBackend(server, REMOTE, port, False, [server.close, owner.release], places=where, clock=clock)
+            return BusBackend(server, REMOTE, port, False, [server.close, owner.release], places=where, clock=clock, chip=chip)
         bus = open_port(port, port_baud)
 
         def prepare(core: Core) -> None:
             bus.rate_register = core.bridge
             bus.raise_to(bridge_baud)
 
-        return BusBackend(bus, UARTBONE, port, False, [bus.close, owner.release], places=where, identified=prepare, clock=clock)
+        return BusBackend(bus, UARTBONE, port, False, [bus.close, owner.release], places=where, identified=prepare, clock=clock, chip=chip)
     except BaseException:
         owner.release()
         raise

@@ -13,6 +13,7 @@ VERBS = {
     "sequence": "run the launches and waits of a file, of any length, refilling the board's queue",
     "replay": "send what was captured once more: the pulses of a channel, with their distances, to the tick",
     "mark": "show a code on the eight pins of the marker port at a tick",
+    "align": "compare the times of several boards by edges of one wire: offset and rate",
     "respond": "answer triggers in hardware, a fixed time later",
     "latency": "measure how long something takes to respond, to the tick",
     "certify": "measure another serial port by a fixed procedure, or the board's own port: one page and one JSON",

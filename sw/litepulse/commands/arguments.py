@@ -109,6 +109,17 @@ class Parser(argparse.ArgumentParser):
         return found
 
 
+class Given(argparse.Action):
+    """--device or --port: the last one is that of a verb with one board; `boards` has all, [(option, value)], in their order."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        del parser, option_string
+        setattr(namespace, self.dest, values)
+        namespace.boards = [*getattr(namespace, "boards", ()), (self.dest, values)]
+
+
 class Verbs(Protocol):
     """What adds verbs to the command line."""
 
@@ -225,11 +236,12 @@ def add_device(parser: argparse.ArgumentParser, top: bool = False, pins: bool = 
     that record the simulator's; wire: also what its tx is wired to."""
     default: dict[str, Any] = {} if top else {"default": argparse.SUPPRESS}
     group = parser.add_argument_group(DEVICE, "Default: that of the kernel's driver, else the one that is plugged in.")
-    group.add_argument("--device", metavar="DEV", help="a device of the kernel's driver: /dev/litepulse0", **default)
+    group.add_argument("--device", metavar="DEV", action=Given, help="a device of the kernel's driver: /dev/litepulse0", **default)
     group.add_argument("--sim", action="store_true", help="use the simulated SoC (no board needed)", **default)
     group.add_argument(
         "--port",
         metavar="PORT",
+        action=Given,
         help="a board behind LiteX's UARTBone: /dev/ttyUSB1 or tcp:host:port; behind a litex_server: remote:host:port",
         **default,
     )
@@ -395,9 +407,33 @@ def step(args: argparse.Namespace, wanted: Callable[[Timescale], int]) -> int:
     return min(max(wanted(Timescale(PULSE_HZ)), 2_000), LONGEST_STEP)
 
 
+def several(args: argparse.Namespace) -> int:
+    """How many boards are given, if more than one; else 0."""
+    number = len(getattr(args, "boards", ()))
+    return number if number > 1 else 0
+
+
+@contextlib.contextmanager
+def boards(args: argparse.Namespace) -> "Generator[litepulse.Boards]":
+    """Several boards, released in the end."""
+    for name in (*recording.OPTIONS, "stimulus", "wire", "csr", "core", "sim"):
+        if getattr(args, name, None):
+            raise BadInput(f"--{name} does not work with several boards")
+    if args.style in ("csv", "vnl") and args.verb != "align":
+        raise BadInput(f"--{args.style} has the rows of one board, and {several(args)} are given: choose --json")
+    ports: list[dict[str, Any]] = []
+    for kind, value in args.boards:
+        more = {"port_baud": args.port_baud or DEFAULT_BAUD, "bridge_baud": args.bridge_baud} if kind == "port" else {}
+        ports.append({kind: value, **more})
+    with litepulse.open_all(*ports, stay_in_touch=False) as opened:
+        yield opened
+
+
 @contextlib.contextmanager
 def board(args: argparse.Namespace, own: bool = True, step: int = STEP) -> "Generator[litepulse.Board]":
     """The requested board, released in the end."""
+    if (number := several(args)) and len({kind for kind, _ in args.boards}) == 1:
+        raise BadInput(f"{args.verb}: it takes one board, and {number} are given")
     for name in (*recording.OPTIONS, "stimulus", "wire"):
         if getattr(args, name) and not args.sim:
             raise BadInput(f"--{name} works with --sim only")

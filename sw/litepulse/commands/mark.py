@@ -4,7 +4,7 @@
 from argparse import Namespace
 
 from litepulse import output
-from litepulse.commands import VERBS, arguments
+from litepulse.commands import VERBS, arguments, together
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import clock_note, ended, headline, shared
 from litepulse.errors import BadInput
@@ -41,6 +41,8 @@ def run(args: Namespace) -> int:
         raise BadInput("nothing to do: give a code, --width or --tty")
     if args.code is None and args.at is not None:
         raise BadInput("at: there is no code to show then")
+    if arguments.several(args):
+        return together.mark(args)
     with arguments.board(args) as board, Interrupt() as interrupt:
         board.set_marks(args.width, None if args.tty is None else args.tty == "on")
         result = shared(board, "mark") | {"code": args.code, "tick": None, "wanted": None, "t_ns": None}

@@ -160,6 +160,10 @@ def run(args: Namespace) -> int:
     if table and args.every:
         raise BadInput(f"every: the rows of {args.file} say when each leaves; --raw sends the bytes of the file")
     source = None if table else Source(args.file)
+    if arguments.several(args):
+        from litepulse.commands import together
+
+        return together.send(args, source)
     with arguments.board(args) as board, Interrupt() as interrupt:
         line = arguments.line_of(args)
         at = None if args.at is None else arguments.when(args.at, board)

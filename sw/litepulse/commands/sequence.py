@@ -8,7 +8,7 @@ from typing import Any
 
 from litepulse import Board, Outcome, Sequence, Trigger, Waited, output
 from litepulse.backends import Losses
-from litepulse.commands import VERBS, arguments, sequence_file
+from litepulse.commands import VERBS, arguments, sequence_file, together
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, shared, shared_line, simulated_mark
@@ -78,6 +78,8 @@ def run(args: Namespace) -> int:
     if args.sim and args.on and args.timeout is None and not args.stimulus and not args.wire:
         raise BadInput("nothing triggers on the simulated SoC: give --stimulus FILE (lines 'tick channel level'), --wire or --timeout")
     entries = sequence_file.read(args.file)
+    if arguments.several(args):
+        return together.sequence(args, entries)
     rests_low = args.invert or args.high
     args.invert, args.high = rests_low, False
     wanted: list[tuple[int, tuple[Fraction, Format]]] = args.profile or []

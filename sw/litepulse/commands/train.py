@@ -7,7 +7,7 @@ from typing import Any
 
 from litepulse import Board, Train, output, termplot
 from litepulse.backends import Losses
-from litepulse.commands import VERBS, arguments
+from litepulse.commands import VERBS, arguments, together
 from litepulse.commands.arguments import Frame, Line, Verbs
 from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
@@ -113,6 +113,8 @@ def run(args: Namespace) -> int:
         raise BadInput("--keep leaves the train, and without this command it follows no clock: choose one")
     if args.follow_steps and not args.clock:
         raise BadInput("--follow-steps belongs to --clock")
+    if arguments.several(args):
+        return together.train(args, options_of(args))
     if args.keep and args.style in ("csv", "vnl"):
         raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
     with arguments.board(args, step=step(args)) as board, Interrupt() as interrupt:

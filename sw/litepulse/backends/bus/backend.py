@@ -5,6 +5,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from litepulse.backends import stopping
 from litepulse.backends.bus.identification import Core, identify
@@ -37,9 +38,11 @@ class BusBackend:
         places: Places | None = None,
         identified: Callable[[Core], None] = lambda core: None,
         clock: str | None = None,
+        chip: str | None = None,
     ) -> None:
         """closers: called in this order; sleep: how time passes between two looks; places: where the core lies, None: where one is
-        found; identified: called before anything is written to the board; clock: of HOST_CLOCKS, in which records have a time, too.
+        found; identified: called before anything is written to the board; clock: of HOST_CLOCKS, in which records have a time, too;
+        chip: see Identity.
         """
         self.clock = clock
         self._closers = list(closers)
@@ -52,7 +55,7 @@ class BusBackend:
             self.registers = Registers(bus, core)
             self.session = Session(self.registers)
             self.session.open()
-            self.identity = self.registers.identity
+            self.identity = replace(self.registers.identity, chip=chip)
             self.wall_clock = None if clock is None else WallClock(clock, self.identity.timescale.tick_hz, self.identity.simulated)
         except BaseException:
             with contextlib.suppress(LitePulseError):

@@ -126,7 +126,13 @@ class Device:
             tuple(name for name in CLOCKS if name != "phc" or info.phc >= 0),
             bool(info.flags & abi.INFO_PORT),
             nodes,
+            self._chip(),
         )
+
+    def _chip(self) -> str | None:
+        """Where the kernel has the SoC whose line this is; None on a cable."""
+        folder = self._sysfs
+        return str(folder.resolve().parent) if folder.exists() and not attached.Attached.of(folder) else None
 
     @property
     def _sysfs(self) -> Path:
