@@ -112,8 +112,8 @@ class UtcSeconds:
         tick, ns, _ = min(known[-8:], key=lambda each: each[2])
         rate = nominal = self._nominal(1)
         if known[-1][0] - known[0][0] >= _BASELINE * self._board.tick_hz:
-            half = len(known) // 2
-            old, new = (min(part, key=lambda each: each[2]) for part in (known[:half], known[half:]))
+            few = max(1, len(known) // 4)  # so that at least half of the time lies between them
+            old, new = (min(part, key=lambda each: each[2]) for part in (known[:few], known[-few:]))
             if (old[2] + new[2]) * _SURE <= new[1] - old[1]:  # else a crystal is nearer to its nominal rate
                 rate = Fraction(new[1] - old[1], new[0] - old[0])
             rate = min(max(rate, nominal * (1 - Fraction(1, _DRIFT))), nominal * (1 + Fraction(1, _DRIFT)))
