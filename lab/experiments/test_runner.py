@@ -3,12 +3,15 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
 from lab.experiments import __main__ as runner
 from lab.experiments import results as kept
 from lab.experiments.experiment import RTL, Chart, Experiment, ExperimentError, Series, Step, by_rank, spread
+from sim.cocotb_rig import ROOT
+from sim.linux import linux_rig
 
 
 @pytest.fixture
@@ -131,3 +134,12 @@ def test_the_command_of_the_figures(one):
     for words, command in (([], "p9"), (["--long"], "p9 --long")):
         assert runner.main(words) == 0
         assert f"python -m lab.experiments {command}</code>:" in (folder / "experiments.html").read_text()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "lab" / "experiments" / "guest").glob("*.c")), ids=lambda path: path.name)
+def test_programs_of_the_guest_call_what_there_is(path):
+    """Their real compilation is a part of a measurement, which no test runs."""
+    folders = [f"-I{folder}" for folder in linux_rig.INCLUDES]
+    command = ["gcc", "-fsyntax-only", "-D_GNU_SOURCE", "-Wall", "-Werror", *folders, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -39,8 +39,8 @@ static void mark(long size)
 static void report_reads(struct moment since)
 {
 	printf("\n");		/* behind the marks */
-	report_passed("took", since, moment());
-	report_interrupts();
+	tell_passed("took", since, moment());
+	tell_interrupts();
 	printf("got %ld %ld %ld\nsizes", got, wrong, reads);
 	for (long i = 0; i < reads; i++)
 		printf(" %d", sizes[i]);
@@ -57,7 +57,7 @@ static void begin(const char *kind)
 /* Long enough for all, and then some. */
 static struct moment begin_row(long bytes, const char *baud)
 {
-	report_interrupts();
+	tell_interrupts();
 	ready("go");
 	sleep_ms(4);
 	give_up_after(700 + bytes * 10000 / strtol(baud, NULL, 0));
@@ -121,7 +121,7 @@ static void report_all(int fd, struct moment since)
 {
 	report_reads(since);
 	printf("error %ld %ld %ld\n", least, most, lost);
-	report_stats(fd);
+	tell_stats(fd);
 }
 
 static void subscribe_bytes(int fd, char **argv, unsigned int fifo)
