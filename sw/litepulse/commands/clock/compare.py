@@ -20,7 +20,7 @@ from litepulse.spool import Spool
 from litepulse.streams import Lost
 from litepulse.units import counted, exact, fixed
 
-EXAMPLES = """  litepulse clock compare pps:0 pps:1 board --for 1h --json > clocks.json"""
+EXAMPLES = """  litepulse clock compare pps:0 pps:1 board --for 3600s --json > clocks.json"""
 COLUMNS = ("second", "tick", "t_ns", "clock", "late_ns", "uncertainty_ns", "jump", "lost")
 
 
