@@ -44,7 +44,9 @@ class ChronySocket:
         try:
             try:
                 self._socket.send(data)
-            except ConnectionError:
+            except BlockingIOError:
+                raise
+            except OSError:  # refused, or no longer connected since then
                 self._socket.connect(self.path)
                 self._socket.send(data)
         except OSError:

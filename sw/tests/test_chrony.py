@@ -52,6 +52,7 @@ def test_a_chronyd_that_ends_and_comes_back(tmp_path):
     def listen():
         found = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         found.bind(path)
+        found.settimeout(10)
         return found
 
     first = listen()
