@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
-from litepulse.backends.wallclock import ClockTick
+from litepulse.backends.wallclock import DRIFT, ClockTick
 from litepulse.capture import EdgeEvent
 from litepulse.codes.scale import UTC
 from litepulse.errors import BadInput, LitePulseError
@@ -26,7 +26,6 @@ NANO = 10**9
 _LOOKS = Fraction(1, 8)  # seconds from one reading of the clock to the next
 _BASELINE = 2  # seconds between readings from which the rate of the clocks is known
 _SURE = 10_000  # one part in this many, two readings must say of the rate: crystals differ by no more
-_DRIFT = 1024  # one part in this many: more than two crystals differ
 _EDGES = 3  # of a pulse per second, from which its rate is known: fewer would say too little, more would say what it was
 _STRAY = Fraction(1, 1000)  # of a second: an edge that is farther off begins none
 _MISSING = Fraction(8, 5)  # seconds without an edge: there is none
@@ -89,7 +88,7 @@ class UtcSeconds:
                 ns = shown.ns + UTC.offset(UTC.of_posix(posix)) * NANO
                 if self._known:
                     ahead = abs(ns - self.ns_of(now))
-                    allowed = shown.uncertainty + self._known[-1][2] + self._nominal(now - self._known[-1][0]) / _DRIFT
+                    allowed = shown.uncertainty + self._known[-1][2] + self._nominal(now - self._known[-1][0]) / DRIFT
                     if ahead > 2 * allowed + NANO // 1000:  # the clock was set
                         self._known.clear()
                         self.steps += 1
@@ -116,7 +115,7 @@ class UtcSeconds:
             old, new = (min(part, key=lambda each: each[2]) for part in (known[:few], known[-few:]))
             if (old[2] + new[2]) * _SURE <= new[1] - old[1]:  # else a crystal is nearer to its nominal rate
                 rate = Fraction(new[1] - old[1], new[0] - old[0])
-            rate = min(max(rate, nominal * (1 - Fraction(1, _DRIFT))), nominal * (1 + Fraction(1, _DRIFT)))
+            rate = min(max(rate, nominal * (1 - Fraction(1, DRIFT))), nominal * (1 + Fraction(1, DRIFT)))
         return tick, ns, rate
 
     def ns_of(self, tick: int) -> Fraction:
