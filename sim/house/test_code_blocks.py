@@ -86,6 +86,7 @@ NOT_CODE = {
     ("docs/recipes/labscript.md", "0  480000"): "rows of a file, compared by sw/tests/test_labscript.py",
     ("docs/recipes/pulseview.md", "sigrok-cli"): "a line that sw/tests/test_pins.py runs",
     ("docs/recipes/pps.md", "refclock PPS"): "a line of chrony's configuration",
+    ("docs/recipes/time-codes.md", "refclock SOCK"): "a line of chrony's configuration",
     ("docs/recipes/pytest.md", "SIMULATED: "): "a line of a report, compared by sw/tests/test_pytest_plugin.py",
     ("docs/recipes/terminal-server.md", '{"device"'): "lines with a board, of the form that sw/tests/test_terminal_server.py compares",
     ("docs/recipes/terminal-server.md", "DEVICE="): "a service's settings, read by sw/tests/test_terminal_clients.py",

@@ -7,20 +7,20 @@ from fractions import Fraction
 
 from litepulse.codes.scale import UTC
 from litepulse.errors import BadInput
+from litepulse.reference import NANO
 
 # chrony's refclock_sock.c: struct sock_sample of version 2 (chrony 4 and up): the time of the system's clock (struct timeval), true time
 # less that in s, whether it is a pulse alone, leap second, padding, "SOCK".
 _SAMPLE = struct.Struct("@qqdiiii")
 _MAGIC = 0x534F434B
-_NANO = 10**9
 
 
 def sample(second: int, shown: Fraction) -> bytes:
     """That a second (as scale.py counts) began when the PC's clock showed `shown` ns since 1970."""
     whole = round(shown)
     micro, late = divmod(whole, 1000)
-    offset = UTC.posix(second) * _NANO - (shown - late)  # of the time as the timeval has it
-    return _SAMPLE.pack(*divmod(micro, 10**6), float(offset / _NANO), 0, 0, 0, _MAGIC)
+    offset = UTC.posix(second) * NANO - (shown - late)  # of the time as the timeval has it
+    return _SAMPLE.pack(*divmod(micro, 10**6), float(offset / NANO), 0, 0, 0, _MAGIC)
 
 
 class ChronySocket:
@@ -44,7 +44,9 @@ class ChronySocket:
         try:
             try:
                 self._socket.send(data)
-            except ConnectionError:
+            except BlockingIOError:
+                raise
+            except OSError:  # refused, or no longer connected since then
                 self._socket.connect(self.path)
                 self._socket.send(data)
         except OSError:

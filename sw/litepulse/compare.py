@@ -51,8 +51,9 @@ class _Pulses:
         return self._seconds.steps
 
     def look(self) -> None:
-        """Before edges are fed."""
-        self._seconds.look()
+        """Before edges are fed; once these go on by themselves, the PC's clock is not needed."""
+        if not self._seconds.ready:
+            self._seconds.look()
 
     def feed(self, tick: int) -> None:
         """A rising edge."""
@@ -167,12 +168,16 @@ class Compare(Listen[Compared | Lost, Compared | LostEvent]):
             self.jumps += 1
             self.errors = [[] for _ in self._others]
         self._second = second
-        places = [clock.near(second, tick) for clock in self._others]
-        late = tuple(None if place is None else (place[0] - tick) * self._tick_ns for place in places)
-        for errors, each in zip(self.errors, late):
+        late: list[Fraction | None] = []
+        unsure: list[int] = []
+        for clock, errors in zip(self._others, self.errors):
+            place, uncertainty = clock.near(second, tick) or (None, 0)
+            behind = None if place is None else place - tick
             errors += [None] * (0 if jump else passed - 1)
-            errors.append(None if each is None else float(each / self._tick_ns))  # mostly whole: no rounding
-        return Compared(second, tick, late, tuple(0 if place is None else place[1] for place in places), jump)
+            errors.append(None if behind is None else float(behind))  # mostly whole: no rounding
+            late.append(None if behind is None else behind * self._tick_ns)
+            unsure.append(uncertainty)
+        return Compared(second, tick, tuple(late), tuple(unsure), jump)
 
     def _is_loss(self, found: Compared | Lost) -> bool:
         return isinstance(found, Lost)

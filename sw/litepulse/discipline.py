@@ -40,7 +40,7 @@ class Steered:
 
     second: of the clock; pulse: the first at its new place, None: nothing was changed; error: by how many ticks the one before it is
     late; ppm: by how much the board's clock is fast against the other; uncertainty: of the clock, ns
-    why: 'locked', 'stepped' (the train followed a step), 'step' (it was told not to), 'away' (the clock does not come in)
+    why: 'locked', 'stepped' (the train followed a step), 'step' (one that it is not to follow), 'away' (the clock does not come in)
     """
 
     second: Fraction

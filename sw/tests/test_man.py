@@ -21,7 +21,7 @@ def test_a_page_for_each_verb(tmp_path):
     done = subprocess.run([*SCRIPT, tmp_path], env=ENV, capture_output=True, text=True, timeout=600, check=False)
     verbs = [*cli.VERBS]
     verbs += [f"lin-{verb}" for verb in ("monitor", "master", "slave", "request", "inject", "header")]
-    verbs += ["clock-emit", "clock-follow"]
+    verbs += ["clock-compare", "clock-emit", "clock-follow"]
     pages = {"litepulse.1", *(f"litepulse-{verb}.1" for verb in verbs)}
     assert done.returncode == 0 and done.stderr == "" and {path.name for path in tmp_path.iterdir()} == pages
     assert sorted(done.stdout.splitlines()) == sorted(str(tmp_path / page) for page in pages)

@@ -86,7 +86,7 @@ ENDLESS = {
     "latency": ["latency", "--width", "10us", "--on", "edge:0:fall", "--timeout", "10ms"],
     "clock emit": ["clock", "emit", "irig-b"],
     "clock follow": ["clock", "follow", "irig-b", "--input", "0"],
-    "clock compare": ["clock", "compare", "utc"],
+    "clock compare": ["clock", "compare", "pps:0"],
     "sequence": ["sequence", str(ENTRIES), "--repeat", "0"],
 }
 

@@ -396,6 +396,12 @@ def join_negatives(argv: list[str]) -> list[str]:
 # The board --------------------------------------------------------------------------------------------------------------
 
 
+def check_driven(args: argparse.Namespace, what: str = "inputs", columns: str = "tick channel level") -> None:
+    """BadInput if a simulated board would hear nothing forever."""
+    if args.sim and not args.stimulus and not args.count and args.duration is None:
+        raise BadInput(f"nothing drives the simulated {what}: give --stimulus FILE (lines '{columns}'), or --count or --for")
+
+
 def step(args: argparse.Namespace, wanted: Callable[[Timescale], int]) -> int:
     """Cycles between two looks at the simulator: `wanted` of its clock, which is known before it is started, within limits."""
     if not args.sim:

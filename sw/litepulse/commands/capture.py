@@ -125,8 +125,7 @@ class Found:
 
 def check_wanted(args: Namespace) -> None:
     """BadInput if there would be nothing to capture."""
-    if args.sim and not args.stimulus and args.count == 0 and args.duration is None:
-        raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
+    arguments.check_driven(args)
     if not args.inputs and not args.bytes:
         raise BadInput("inputs: none leaves nothing to capture without --bytes")
 

@@ -278,17 +278,21 @@ def train_text(board: Board, train: Train, result: dict[str, Any]) -> list[str]:
     if record.first_refused:
         n, reason = record.first_refused
         rows.append(("refused", f"pulse {n} first: {reason}"))
-    if len(train.changes) > SHOWN_CHANGES and not isinstance(train, Disciplined):
-        rows.append(("changed", f"{len(train.changes)} times; the last {SHOWN_CHANGES}:"))
-    if isinstance(train, Disciplined):
-        rows += followed_text(train)
-    for n, period, step in () if isinstance(train, Disciplined) else train.changes[-SHOWN_CHANGES:]:
-        rows.append(("changed", f"at pulse {n}: period {exact(period.ticks)} ticks, step {step} ticks"))
+    rows += followed_text(train) if isinstance(train, Disciplined) else changed_text(train)
     if plan.launch.kind != "pulse":
         bit = plan.profile.bit_period
         rows.append(("baud", f"{approx(bit.baud, 6)} ({exact(bit.ticks)} ticks a bit)"))
     rows.append(("clock", clock_note(board)))
     return output.aligned(rows)
+
+
+def changed_text(train: Train) -> list[tuple[str, str]]:
+    """Its changes, for people; of many the last ones."""
+    many = len(train.changes) > SHOWN_CHANGES
+    rows = [("changed", f"{len(train.changes)} times; the last {SHOWN_CHANGES}:")] if many else []
+    for n, period, step in train.changes[-SHOWN_CHANGES:]:
+        rows.append(("changed", f"at pulse {n}: period {exact(period.ticks)} ticks, step {step} ticks"))
+    return rows
 
 
 def followed_text(train: Disciplined) -> list[tuple[str, str]]:

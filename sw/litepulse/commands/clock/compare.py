@@ -12,7 +12,6 @@ from litepulse.commands.arguments import Verbs
 from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, ended, headline, records_lost, shared
 from litepulse.compare import Compare, Compared, compare
-from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.limits import LONGEST_STEP
 from litepulse.output import ns
@@ -20,7 +19,7 @@ from litepulse.spool import Spool
 from litepulse.streams import Lost
 from litepulse.units import counted, exact, fixed
 
-EXAMPLES = """  litepulse clock compare pps:0 pps:1 board --for 1h --json > clocks.json"""
+EXAMPLES = """  litepulse clock compare pps:0 pps:1 board --for 3600s --json > clocks.json"""
 COLUMNS = ("second", "tick", "t_ns", "clock", "late_ns", "uncertainty_ns", "jump", "lost")
 
 
@@ -40,15 +39,14 @@ def add(verbs: Verbs) -> None:
 
 def run(args: Namespace) -> int:
     """litepulse clock compare"""
-    if args.sim and not args.stimulus and args.count == 0 and args.duration is None:
-        raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
+    arguments.check_driven(args)
     with arguments.board(args, step=arguments.step(args, lambda _: LONGEST_STEP)) as board, Interrupt() as interrupt:
         return show(args, board, compare(board, args.clocks, count=args.count, duration=args.duration), interrupt)
 
 
-def text_of(late: Fraction | None) -> str:
-    """ns, or a dash."""
-    return "-" if late is None else fixed(late, 3)
+def ns_of(late: Fraction | None) -> str | None:
+    """Three places, where it is known."""
+    return None if late is None else fixed(late, 3)
 
 
 def pair_of(job: Compare, number: int, missing: int) -> dict[str, Any]:
@@ -93,20 +91,19 @@ def show(args: Namespace, board: Board, job: Compare, interrupt: Interrupt) -> i
                     if rows:
                         tick = round(each.tick)
                         for name, late, unsure in zip(others, each.late, each.uncertainty):
-                            shown = None if late is None else text_of(late)
-                            rows.row(each.second, tick, ns(ts, each.tick), name, shown, unsure, "jump" if each.jump else None, None)
+                            rows.row(each.second, tick, ns(ts, each.tick), name, ns_of(late), unsure, "jump" if each.jump else None, None)
                     elif args.style == "json":
                         seconds.add(
                             {
                                 "second": each.second,
                                 "tick": exact(each.tick),
-                                "late_ns": [None if late is None else text_of(late) for late in each.late],
+                                "late_ns": [ns_of(late) for late in each.late],
                                 "uncertainty_ns": list(each.uncertainty),
                                 "jump": each.jump,
                             }
                         )
                     else:
-                        line = "".join(f"  {text_of(late):>16}" for late in each.late)
+                        line = "".join(f"  {ns_of(late) or '-':>16}" for late in each.late)
                         output.write(f"{output.ms(ts, each.tick):>18}{line}{'  JUMP' if each.jump else ''}")
                     continue
                 assert isinstance(each, LostEvent)

@@ -2,6 +2,7 @@
 """litepulse clock follow"""
 
 from argparse import Namespace
+from contextlib import closing, nullcontext
 from fractions import Fraction
 from typing import Any
 
@@ -47,14 +48,13 @@ def add(verbs: Verbs) -> None:
 
 def run(args: Namespace) -> int:
     """litepulse clock follow"""
-    if args.sim and not args.stimulus and args.count == 0 and args.duration is None:
-        raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
+    arguments.check_driven(args)
     options = {name: getattr(args, name) for name in ("input", "pps", "names", "delay", "parity", "count", "move_tx")}
     with arguments.board(args, step=arguments.step(args, lambda _: LONGEST_STEP)) as board, Interrupt() as interrupt:
         if args.chrony is not None and board.simulated:
             raise BadInput("chrony: a simulated board has its own time, which the PC's clock is not to follow")
-        chrony = None if args.chrony is None else ChronySocket(args.chrony)
-        return show(args, board, follow(board, args.code, **options, **options_of(args)), interrupt, chrony)
+        with nullcontext() if args.chrony is None else closing(ChronySocket(args.chrony)) as chrony:
+            return show(args, board, follow(board, args.code, **options, **options_of(args)), interrupt, chrony)
 
 
 def value_of(each: Followed) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from litepulse import lin
 from litepulse.commands import arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.lin.report import Report
-from litepulse.commands.lin.words import add_bus, add_encoding, add_end, check_driven, described
+from litepulse.commands.lin.words import add_bus, add_encoding, add_end, described
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.lin.log import FrameLog
@@ -32,8 +32,7 @@ def add(verbs: Verbs) -> None:
 
 def run(args: Namespace) -> int:
     """litepulse lin monitor"""
-    if args.sim:
-        check_driven(args)
+    arguments.check_driven(args, "bus", "tick rx level")
     description = described(args) if args.ldf else None
     if args.encoding and not args.ldf:
         raise BadInput("encoding: there is no description whose text it could be: give --ldf FILE")

@@ -10,7 +10,7 @@ from litepulse import Board, lin, output
 from litepulse.commands import arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.lin.report import Report
-from litepulse.commands.lin.words import add_bus, add_encoding, add_end, add_set, check_driven, data_bytes, described, halves
+from litepulse.commands.lin.words import add_bus, add_encoding, add_end, add_set, data_bytes, described, halves
 from litepulse.commands.report import headline, shared
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
@@ -95,8 +95,8 @@ def run(args: Namespace) -> int:
     """litepulse lin slave"""
     if args.keep:
         check_keep(args)
+    arguments.check_driven(args, "bus", "tick rx level")
     if args.sim:
-        check_driven(args)
         args.wire = args.wire or ["bus"]
     description = described(args, args.node)
     flips, checksums = merged(args.flip_checksum, "flip-checksum"), merged(args.checksum, "checksum")

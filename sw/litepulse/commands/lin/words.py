@@ -104,9 +104,3 @@ def described(args: Namespace, node: str = "") -> lin.Description:
     for note in (*description.notes, *description.notes_of(node)):
         output.note(f"litepulse: {description.path.name}: {note}")
     return description
-
-
-def check_driven(args: Namespace) -> None:
-    """BadInput if a simulated board would hear nothing forever."""
-    if not args.stimulus and not args.count and args.duration is None:
-        raise BadInput("nothing drives the simulated bus: give --stimulus FILE (lines 'tick rx level'), or --count or --for")
