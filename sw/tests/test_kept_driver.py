@@ -16,6 +16,7 @@ from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver import train
 from litepulse.backends.driver.backend import DriverBackend
 from litepulse.backends.driver.claim import Claim
+from litepulse.backends.driver.device import Device
 from litepulse.job import check_alone
 from litepulse.line import Launch, Profile, Response, Trigger
 from litepulse.respond import Responder, RespondPlan
@@ -261,3 +262,18 @@ def test_a_change_that_waits_is_read_back_once_it_is_applied(kernel, monkeypatch
     assert [event.kind for event in program.recorder.read().events] == ["refused", "applied"]
     assert program.train.last_change() == (Period(240_000, 0, 1), 3)
     program.close()
+
+
+def test_lines_of_a_soc_have_one_chip_and_a_board_on_a_cable_none(kernel, monkeypatch, tmp_path):
+    for name in ("f0002000.litepulse", "f0003000.litepulse", "litepulse.0"):
+        (tmp_path / "soc" / name).mkdir(parents=True)
+    (tmp_path / "soc" / "litepulse.0" / "uartbone").mkdir()
+    (tmp_path / "soc" / "litepulse.0" / "uartbone" / "port").write_text("ttyUSB1\n")
+    chips = []
+    for folder in sorted((tmp_path / "soc").iterdir()):
+        monkeypatch.setattr(Device, "_sysfs", folder)
+        board = DriverBackend("/dev/null")
+        chips.append(board.identity.chip)
+        assert board.identity.nodes["pulse"] == "/dev/null"
+        board.close()
+    assert chips == [str(tmp_path / "soc"), str(tmp_path / "soc"), None]
