@@ -18,6 +18,7 @@ from litepulse.units import Whole, to_duration, within
 
 BOARD = "board"  # the crystal of the board as a clock
 _WAIT = Fraction(3, 5)  # of a second: so long behind a second of the first clock, those of the others have come
+_KEPT = 8  # seconds of a clock that are known until they are compared
 _LONGEST = 86_400  # seconds without the first clock; behind more, the comparison begins again
 
 
@@ -43,7 +44,7 @@ class _Pulses:
     def __init__(self, board: Board, seconds: PpsSeconds) -> None:
         self.key, self.channel, self._seconds = seconds.key, seconds.channel, seconds
         self._half, self._error = board.tick_hz / 2, math.ceil(NANO / board.tick_hz)
-        self._begun: deque[tuple[int, int]] = deque(maxlen=8)  # (second, tick)
+        self._begun: deque[tuple[int, int]] = deque(maxlen=_KEPT)  # (second, tick)
 
     @property
     def steps(self) -> int:
@@ -79,6 +80,7 @@ class _Utc:
     def __init__(self, seconds: UtcSeconds) -> None:
         self.key, self._seconds = seconds.key, seconds
         self._next: int | None = None
+        self._set = seconds.steps
 
     @property
     def steps(self) -> int:
@@ -95,8 +97,8 @@ class _Utc:
         """As _Pulses.begun()."""
         assert self._next is not None
         newest = math.ceil(self._seconds.second_of(math.floor(before))) - 1
-        if abs(newest - self._next) > 1:  # the clock was set
-            self._next = newest
+        if self.steps != self._set or newest - self._next >= _KEPT:
+            self._set, self._next = self.steps, newest
         if newest < self._next:
             return None
         second, self._next = self._next, self._next + 1

@@ -100,6 +100,20 @@ def test_utc_is_one_of_them():
     assert [each.late[1] for each in found] == [next(iter(each), None) for each in near] and sum(map(len, near)) >= 4
 
 
+@pytest.mark.parametrize("clocks", [["utc", "pps:0"], ["pps:0", "utc"]])
+def test_a_program_that_looks_late_loses_no_second(clocks):
+    device, board = connected()
+    device.pins = pulses(0, [HZ + n * HZ for n in range(20)])
+    found = []
+    with board, compare(board, clocks, count=12) as job:
+        for each in job:
+            found.append(each)
+            if len(found) == 4:
+                device.advance(4 * HZ)
+    assert {b.second - a.second for a, b in zip(found, found[1:])} == {1} and not any(each.jump for each in found)
+    assert all(each.late != (None,) for each in found[3:]) and job.jumps == 0 and found[0].tick > 0
+
+
 def test_pulses_that_jump():
     """They come 0.3 s later from the 6th on, and are the new ones when three were there: the comparison begins again."""
     ticks = [HZ + n * HZ + (3 * HZ // 10 if n > 5 else 0) for n in range(14)]
