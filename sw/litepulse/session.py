@@ -21,6 +21,7 @@ from litepulse.vcd import Vcd
 CHUNK = 1 << 22  # bytes of samples in a part of the file, as sigrok writes them
 MOST_SAMPLES = 1 << 32
 WHOLE_SECONDS = 1  # after which a session that is being written is whole again
+MOST_KEPT = 1 << 22  # bytes until it is whole again before
 LOST = "lost"  # the pin that is 1 while levels are not known
 
 
@@ -105,10 +106,9 @@ class SrFile(PinFile):
             self._set(pin, level)
 
     def _begin_part(self, tick: int) -> None:
-        self.cut(0)
         self.parts.append((self.name, tick))
-        self._count = self._chunks = self._end = 0
-        self._part = bytearray()
+        self._count = self._chunks = self._end = self._written = 0
+        self._part, self._new = bytearray(), bytearray()
         self._entries: list[bytes] = []  # of the directory
         self._constant: dict[int, tuple[int, bytes]] = {}  # {state: a packed chunk of it}
         self._whole_at = time.monotonic()
@@ -183,12 +183,13 @@ class SrFile(PinFile):
         self._add(f"logic-1-{self._chunks}", packed)
 
     def _add(self, name: str, packed: tuple[int, int, bytes]) -> None:
-        """A file behind those that stay."""
-        self.cut(self._end)
+        """A file behind those that stay. It is kept, so that what is on the disk can be opened until there is a new directory."""
         header, entry = _headers(name, packed, self._end)
-        self.put(header + packed[2])
+        self._new += header + packed[2]
         self._entries.append(entry)
         self._end += len(header) + len(packed[2])
+        if len(self._new) > MOST_KEPT:
+            self._make_whole()
 
     def _make_whole(self) -> None:
         """What is on the disk can be opened; the last chunk will be written once more."""
@@ -201,8 +202,9 @@ class SrFile(PinFile):
         directory = b"".join(entries)
         number = len(entries)
         end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, number, number, len(directory), at + len(last), 0)
-        self.cut(at)
-        self.put(last + directory + end)
+        self.cut(self._written)
+        self.put(bytes(self._new) + last + directory + end)
+        self._written, self._new = self._end, bytearray()
         self._whole_at = time.monotonic()
 
 

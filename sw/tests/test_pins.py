@@ -4,6 +4,7 @@
 The board is one in Python that plays a list of edges; sigrok-cli reads the files independently.
 """
 
+import contextlib
 import io
 import itertools
 import json
@@ -19,6 +20,7 @@ import time
 import zipfile
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -26,6 +28,7 @@ import litepulse
 from litepulse import backends, cli, session, witness
 from litepulse.backends.bus.backend import BusBackend
 from litepulse.pins import unit_of
+from litepulse.units import Timescale
 from litepulse.vcd import Vcd
 
 from .fake_board import FakeBoard, Server
@@ -381,9 +384,12 @@ def test_files_are_whole_after_a_signal(number, status, tmp_path):
         line = [*COMMAND, "--port", server.spec, "capture", "--inputs", "0,1,rx", "--vcd", "x.vcd", "--sr", "x.sr"]
         process = subprocess.Popen(line, env=ENV, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         end = time.monotonic() + 120
-        while not (zipfile.is_zipfile(tmp_path / "x.sr") and len(session_of(tmp_path / "x.sr")[2]) > changes[-1][0]):  # it begins before
+        written = 0
+        while written <= changes[-1][0]:  # it begins before
             assert time.monotonic() < end and process.poll() is None
             time.sleep(0.05)
+            with contextlib.suppress(FileNotFoundError, zipfile.BadZipFile):  # it is just being written
+                written = len(session_of(tmp_path / "x.sr")[2])
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == status and errors == ""
@@ -394,6 +400,27 @@ def test_files_are_whole_after_a_signal(number, status, tmp_path):
     samples = session_of(tmp_path / "x.sr")[2]
     first = read.signals["rx"][0][0]
     assert all(samples[tick - first] >> (channel if channel < 2 else 2) & 1 == level for tick, channel, level in changes)
+
+
+def test_a_session_can_be_opened_at_any_moment(tmp_path, monkeypatch):
+    """As a program leaves it that is ended by SIGKILL between two looks: with all that it had when it was whole the last time."""
+    monkeypatch.setattr(session, "CHUNK", 1000)
+    monkeypatch.setattr(session, "WHOLE_SECONDS", 10)
+    clock = [0]
+    monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    file = session.SrFile(tmp_path / "x.sr")
+    file.open(Timescale(HZ), ["rx"])
+    file.begin(0, [1], False)
+    for n in range(1, 60):
+        file.change(n * 97, 0, n & 1)
+        file.until(n * 97)
+        clock[0] += 1
+        if n >= 12:
+            samples = session_of(tmp_path / "x.sr")[2]
+            assert samples == bytes(max(1, tick // 97) & 1 for tick in range(97 * (n - (n - 12) % 11)))
+    file.end(60 * 97)
+    file.close()
+    assert len(session_of(tmp_path / "x.sr")[2]) == 60 * 97 + 1
 
 
 # sigrok -------------------------------------------------------------------------------------------------------------------------
