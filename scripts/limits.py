@@ -286,7 +286,7 @@ def times() -> list[Row]:
             "two boards on one pulse per second",
             "1 µs apart",
             "trains that follow it, for an hour, on a model of crystals at 40 and -30 ppm that wander by 0.1 ppm/s",
-            "[two boards](recipes/two-boards.md)",
+            "[python.md](python.md#several-boards)",
         ),
         (
             "offset of two boards",

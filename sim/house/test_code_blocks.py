@@ -65,6 +65,7 @@ NOT_CODE = {
     ("docs/certify.md", "true baud"): "output, compared by sim/linux/test_certify_soc.py",
     ("docs/certify.md", "litepulse: certify: nothing"): "a message",
     ("docs/core.md", "pulses "): "a diagram",
+    ("docs/develop/clocks.md", "min(J"): "a formula",
     ("docs/lin.md", "[Match]"): "a file for systemd-networkd, tried by sim/pc/test_lin_programs.py",
     ("docs/lin.md", "SUBSYSTEM=="): "a udev rule, tried there, too",
     ("docs/tty.md", "console=ttyPULSE0"): "words for a kernel's command line",

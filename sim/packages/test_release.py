@@ -157,6 +157,7 @@ def test_an_archive_does_not_depend_on_the_disk(tmp_path):
         assert [(each.name, each.mtime, each.uid) for each in archive] == [(f"docs/sub/{name}", 1_700_000_000, 0) for name in "xyz"]
 
 
+@pytest.mark.full
 def test_bitstreams_of_the_cache(tmp_path, monkeypatch, capsys):
     """What `make boards` left there, with seed, clocks, registers and licence; what is not there is named."""
     choice = choose("icebreaker")

@@ -198,7 +198,7 @@ def check_fpga(board: FlashBoard, fpga: str | None) -> None:
         raise BadInput(f"fpga: {board.title} has no {shown(fpga)}; there is {', '.join(board.parts)}")
 
 
-def plugged_board(host: Host | None = None) -> FlashBoard:
+def plugged_board(host: "Host | None" = None) -> FlashBoard:
     """The one board whose plug says what it is. BadInput if there is none, or more than one."""
     titles = sorted({port.board.title for port in find_bridges(host or Host()) if port.board})
     if len(titles) != 1:

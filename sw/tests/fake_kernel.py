@@ -5,6 +5,7 @@ import errno
 import fcntl
 import os
 
+from litepulse import regs
 from litepulse.backends import driver_abi as abi
 
 IOCTL = fcntl.ioctl
@@ -31,7 +32,7 @@ class Kernel:
 
     def answer(self, number, data):
         if number == abi.IOC_INFO:
-            return abi.Info(self.abi, 6, 48_000_000, 1, self.flags, 1, 4, 256, 512, 512, 64, 7, -1, 0, 64)
+            return abi.Info(self.abi, regs.VERSION_MINOR, 48_000_000, 1, self.flags, 1, 4, 256, 512, 512, 64, 7, -1, 0, 64)
         if number == abi.IOC_STATUS:
             return abi.Status((self.train is not None) * abi.STATUS_TRAIN | (self.responder is not None) * abi.STATUS_RESPONDER, 64)
         if number == abi.IOC_TRAIN:

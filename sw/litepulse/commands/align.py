@@ -15,7 +15,7 @@ from litepulse.units import counted, fixed
 
 COLUMNS = ("edge", "board", "tick", "other_tick", "offset_ns", "uncertainty_ns", "ppm", "ppm_uncertainty")
 WIRE = "the wire's delay is not known, and not in it"
-EXAMPLES = """  litepulse align --device /dev/litepulse0 --device /dev/litepulse1 --for 1min
+EXAMPLES = """  litepulse align --device /dev/litepulse0 --device /dev/litepulse1 --for 60s
   litepulse align --port /dev/ttyUSB1 --port /dev/ttyUSB3 --input 0 --input rx --edge fall --csv"""
 
 
