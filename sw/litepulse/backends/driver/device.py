@@ -125,8 +125,8 @@ class Device:
             regs.ECHO_CYCLES_MAX * info.samples,
             tuple(name for name in CLOCKS if name != "phc" or info.phc >= 0),
             bool(info.flags & abi.INFO_PORT),
-            nodes,
-            self._chip(),
+            chip=self._chip(),
+            nodes=nodes,
         )
 
     def _chip(self) -> str | None:
