@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
-from litepulse.backends.clockmap import wander
 from litepulse.backends.wallclock import ClockTick, ClockTime
 from litepulse.capture import EdgeEvent
 from litepulse.codes.frames import Found, Frame
@@ -31,6 +30,7 @@ NANO = 10**9
 _LOOKS = Fraction(1, 8)  # seconds from one reading of the clock to the next
 _BASELINE = 2  # seconds between readings from which the rate of the clocks is known
 _SURE = 10_000  # one part in this many, two readings must say of the rate: crystals differ by no more
+WANDER = 1 << 52  # ns: a rate changes by a part in it for each ns, see wander() of the clock map
 DRIFT = 1024  # one part in this many: more than two crystals differ
 _EDGES = 3  # of a pulse per second, from which its rate is known: fewer would say too little, more would say what it was
 _STRAY = Fraction(1, 1000)  # of a second: an edge that is farther off begins none
@@ -272,8 +272,8 @@ class FedSeconds:
         (first, _), (last, end) = self._edges[0], self._edges[-1]
         distance, base = abs(tick - end) / self._hz, last - first
         stamps = 1 + 2 * distance / base + max(self._off, default=Fraction(0)) * max(Fraction(1), distance)
-        drift = wander(math.ceil((distance + base) * NANO)) - wander(math.floor(base * NANO)) + 1
-        return math.ceil(stamps * NANO / self._hz) + max(drift, 1) + self._unsure
+        drift = distance * (distance + base) * NANO * NANO / 2 / WANDER
+        return math.ceil(stamps * NANO / self._hz) + math.ceil(drift) + self._unsure
 
     def since(self, second: int | Fraction) -> Fraction:
         """How many seconds a second, or a part of it, lies behind the last one."""

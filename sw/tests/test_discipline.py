@@ -329,7 +329,7 @@ def test_what_the_command_shows():
             "--keep leaves the train, and without this command it follows no clock",
         ),
         (["--follow-steps"], "--follow-steps belongs to --clock"),
-        (["--start", "phc:12:00:00"], "start: 'phc' is no clock for this"),
+        (["--start", "phc:12:00:00"], "start: 'phc:12:00:00' is not a time"),
         (["--start", "utc:noon"], "start: 'utc:noon' is not a time"),
     ],
 )

@@ -19,6 +19,7 @@ from litepulse.codes import TAI, UTC, harp
 from litepulse.named_time import clock_name, named_time, time_text
 from litepulse.vcd import Vcd
 
+from .test_boards import Lab, two
 from .test_clock import HZ, Slow, connected
 from .test_codes_harp import uart_edges
 from .test_discipline import NOON, RATE, board_of_a_pc, crystal, places, pulses_at
@@ -166,9 +167,11 @@ def test_a_launch_at_a_time_of_a_harp_clock():
     with board:
         (sent,) = board.send([0x55], at=f"harp:1:{HARP + 8}.5")
         assert abs(sent.tick - (truth[8] + truth[9]) / 2) <= 50
-        assert not board.busy
+    _, board = connected(step=2_000_000)
+    with board:
         with pytest.raises(litepulse.LitePulseError, match="at: the Harp clock at input 0 does not come in"):
             board.send([0x55], at=f"harp:0:{HARP + 9}")
+        assert not board.busy
     device, board = connected(step=20_000)
     device.pins = harp_pins(truth, HARP, 1)
     with board, pytest.raises(litepulse.BadInput, match="at: that time has passed"):
@@ -447,3 +450,54 @@ def test_a_vcd_has_the_clock_as_comments(at_the_command, clock, tmp_path, capsys
 def test_what_has_no_place_for_a_clock(capsys):
     assert cli.main(["capture", "--binary", "1M", "--clock", "utc"]) == 2
     assert capsys.readouterr().err == "litepulse: --binary: samples have no place for the times of --clock\n"
+
+
+# Several boards
+
+
+@pytest.fixture
+def lab(monkeypatch, tmp_path):
+    """(two boards on one PC, 'phc:...' of a clock of it that is 37 s ahead)."""
+    lab = Lab(monkeypatch, two())
+    shown = [NOON * 10**9]
+
+    def recorded(read):
+        def read_clocks():
+            reading = read()
+            shown[0] = reading.realtime
+            return reading
+
+        return read_clocks
+
+    for board in lab.boards:
+        board.backend.read_clocks = recorded(board.backend.read_clocks)
+    monkeypatch.setattr("fcntl.ioctl", Ptp(lambda: (shown[0] + 500, shown[0] + 500 + 37 * 10**9), KINDS["extended"]))
+    (tmp_path / "ptp").touch()
+    with lab.boards:
+        yield lab, f"phc:{tmp_path / 'ptp'}"
+
+
+def test_several_boards_at_a_time_of_a_ptp_clock(lab):
+    lab, name = lab
+    outcomes, moment = lab.boards.launch(at=f"{name}:{NOON + 37 + 20}", width="10us")
+    for clock, outcome in zip(lab.crystals, outcomes):
+        assert abs(clock.second(outcome.tick) - 20) * 10**9 <= moment.uncertainty < 2_000_000
+    with lab.boards.train(RATE, width="10us", count=RATE * 4, clock=name) as trains:
+        for _ in trains:
+            pass
+    assert trains.jobs[0].first == trains.jobs[1].first > NOON + 37 + 20
+    assert lab.apart(train.record.ideal.start for train in trains.jobs) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda boards: boards.launch(at="harp:0:12"), "at: a time of harp:0 is for one board; a train on several may follow that clock"),
+        (lambda boards: boards.launch(clock="harp:0"), "fake0: clock: 'harp:0' finds no moment on several boards: utc or pps:0 does"),
+        (lambda boards: boards.train(RATE, clock="harp:0"), "start: give one, harp:0:SECONDS: what the Harp clock at input 0 shows"),
+    ],
+)
+def test_what_several_boards_cannot(lab, call, message):
+    with pytest.raises(litepulse.BadInput) as error:
+        call(lab[0].boards)
+    assert str(error.value).startswith(message) and not any(board.busy for board in lab[0].boards)
