@@ -19,7 +19,7 @@ from litepulse.interrupt import Flag
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.named_time import next_of
 from litepulse.plan import TrainPlan, When, named_of
-from litepulse.reference import NANO, FedSeconds, Seconds, second_text
+from litepulse.reference import NANO, FedSeconds, PpsSeconds, Seconds, second_text
 from litepulse.train import CHANGES, Row, Train, change_train
 from litepulse.units import WORD, Period
 
@@ -116,7 +116,8 @@ class Disciplined(Train):
                 if self.seconds.second_of(now) >= self._first - _NEAR:
                     break
             elif now - begun > READY_SECONDS * self._hz or time.monotonic() > deadline:
-                raise LitePulseError(f"clock: {self.seconds.name} do not come in: none of them in {READY_SECONDS} s")
+                never = "do not come in: none of them" if isinstance(self.seconds, PpsSeconds) else "does not come in: nothing"
+                raise LitePulseError(f"clock: {self.seconds.name} {never} in {READY_SECONDS} s")
             self._backend.recorder.wait(0.002)
             yield
         else:

@@ -171,6 +171,8 @@ def test_a_launch_at_a_time_of_a_harp_clock():
     with board:
         with pytest.raises(litepulse.LitePulseError, match="at: the Harp clock at input 0 does not come in"):
             board.send([0x55], at=f"harp:0:{HARP + 9}")
+        with pytest.raises(litepulse.LitePulseError, match="clock: the Harp clock at input 0 does not come in: nothing in 10 s"):
+            board.train(RATE, width="10us", clock="harp:0")
         assert not board.busy
     device, board = connected(step=20_000)
     device.pins = harp_pins(truth, HARP, 1)
