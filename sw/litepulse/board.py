@@ -238,7 +238,7 @@ class Board:
 
     def came_in(self, clock: str) -> reference.FedSeconds | None:
         """The seconds of 'pps:0' or 'harp:0', as the last job that was given this clock reads them; None: there was none."""
-        return self._fed.get(clock)
+        return self._fed.get(self._clock_name(clock))
 
     def _clock_name(self, clock: str) -> str:
         """As clocks are called here; BadInput if it is none, or has a channel that the board has not."""
