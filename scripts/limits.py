@@ -289,6 +289,12 @@ def times() -> list[Row]:
             "[python.md](python.md#several-boards)",
         ),
         (
+            "events in a clock that comes in",
+            "from its second second on",
+            "`pps:0`, `harp:0`; beside the stamps the bound has 0.33 µs a second behind its last one, 11 µs behind 9 s",
+            "[python.md](python.md#clocks)",
+        ),
+        (
             "offset of two boards",
             "a tick of each",
             "from an edge that both capture; the wire's delay is not in it",

@@ -156,7 +156,7 @@ def rows(style):
     """What the command makes of them; the number of lines, or of the list's elements."""
     backend = recorded()
     board = Board(backend)
-    nothing = dict.fromkeys(("duration", "wall_clock", "binary", "captured_vcd"))
+    nothing = dict.fromkeys(("duration", "event_clock", "binary", "captured_vcd"))
     args = Namespace(style=style, count=BURSTS * BURST, **nothing)
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):

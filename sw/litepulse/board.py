@@ -21,12 +21,15 @@ from litepulse.backends.wallclock import ClockTick, ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
 from litepulse.discipline import Disciplined
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
+from litepulse.event_clock import EventClock, FedClock, UtcOfEvents
 from litepulse.job import Job
 from litepulse.latency import Latency, LatencyPlan, check_intervals, check_timeout
 from litepulse.launch import Outcome, Send
 from litepulse.layout import CHANGE_MIN_PERIOD
 from litepulse.line import Format, Launch, Profile, Response, Trigger
 from litepulse.measurement import TrainListener
+from litepulse.named_time import clock_name
+from litepulse.phc import PtpClock
 from litepulse.pins import PinFile, files_of
 from litepulse.plan import (
     FARTHEST_DAYS,
@@ -151,6 +154,11 @@ def _check_path(path: object, what: str) -> None:
         raise BadInput(f"{what}: {shown(path)} is not a path")
 
 
+def _reads_no_host_clock(name: str) -> bool:
+    """It is calculated, or comes in at the board."""
+    return name == "utc" or name.startswith(("pps:", "harp"))
+
+
 class Board:
     """A board that was found. Use it as a context: leaving it ends what this program runs there.
 
@@ -164,6 +172,7 @@ class Board:
         self._job: Job[Any] | None = None
         self._responder: Responder | None = None
         self._wall_clocks: dict[str, WallClock] = {}
+        self._fed: dict[str, reference.FedSeconds] = {}  # clocks that came in at the board
         self._turn = threading.Lock()  # of looking at what runs, and of setting it
         self._taken = False  # by a job that is just beginning, or by a serial port
 
@@ -207,32 +216,72 @@ class Board:
         return self.backend.read_clocks()
 
     def time_of(self, tick: Whole | Moment, clock: str = "realtime") -> ClockTime:
-        """A tick in a clock of this PC, 'realtime', 'monotonic' or 'tai', and by how many ns that may be wrong at most.
+        """A tick in a clock, and by how many ns that may be wrong at most: 'utc', 'realtime', 'monotonic' or 'tai' of this PC, 'phc:0' for
+        its /dev/ptp0, 'pps:0' or 'harp:0' for what came in at input 0 since capture() or train() were given that clock.
 
         Best soon after the tick: each call may read both clocks once more, and the bound grows with the distance from these readings, by
-        2 us for each ms at most. On a simulated board the clock begins with the first call, and goes with the ticks.
+        2 us for each ms at most. On a simulated board the clock begins with the first call, and goes with the ticks. LitePulseError
+        if too little came in yet.
         """
-        wall = self._wall_clock(clock)
+        name = self._clock_name(clock)
         number = tick.tick if isinstance(tick, Moment) else whole(tick, "tick")
         if not 0 <= number < 1 << 63:
             raise BadInput(f"tick: {number} is out of range")
-        return ClockTime(*wall.at(number))
+        if _reads_no_host_clock(name):
+            return reference.time_of(self, number, name)
+        return ClockTime(*self._wall_clock(name).at(number), name)
 
     def tick_at(self, ns: Number, clock: str = "realtime") -> ClockTick:
-        """Where on the board a clock of this PC shows `ns`, as time_of(); best for what is close by."""
-        wall = self._wall_clock(clock)
-        return wall.tick_at(to_fraction(ns, "ns"))
+        """Where on the board a clock shows `ns`, as time_of(); best for what is close by."""
+        name, moment = self._clock_name(clock), to_fraction(ns, "ns")
+        return reference.tick_at(self, moment, name) if _reads_no_host_clock(name) else self._wall_clock(name).tick_at(moment)
+
+    def came_in(self, clock: str) -> reference.FedSeconds | None:
+        """The seconds of 'pps:0' or 'harp:0', as the last job that was given this clock reads them; None: there was none."""
+        return self._fed.get(self._clock_name(clock))
+
+    def _clock_name(self, clock: str) -> str:
+        """As clocks are called here; BadInput if it is none, or has a channel that the board has not."""
+        name = clock_name(check_text(clock, "clock"))
+        kind, _, where = name.partition(":")
+        if kind in ("pps", "harp") and where:
+            self.channel(where)
+        return name
 
     def _wall_clock(self, clock: str) -> WallClock:
         """With a fresh reading."""
-        check_text(clock, "clock")
         events = self.backend.wall_clock  # one and the same for events and for this
         shared = events if events is not None and events.clock == clock else None
-        wall = shared or self._wall_clocks.get(clock) or WallClock(clock, self.tick_hz, self.simulated)
+        wall = shared or self._wall_clocks.get(clock) or self._made(clock)
         self._wall_clocks[clock] = wall
         if wall.due():
             wall.look(self.backend.read_clocks())
         return wall
+
+    def _made(self, clock: str) -> WallClock:
+        show = PtpClock(clock).show if clock.startswith("phc:") else None
+        return WallClock(clock, self.tick_hz, self.simulated, show)
+
+    def _seconds_of(self, clock: str) -> reference.HostSeconds | reference.FedSeconds:
+        """What a job follows; of what comes in, time_of() then knows."""
+        seconds = reference.seconds_of(self, check_text(clock, "clock"))
+        if isinstance(seconds, reference.FedSeconds):
+            self._fed[seconds.key] = seconds
+        return seconds
+
+    def _event_clock(self, clock: str) -> EventClock | None:
+        """In which a capture gives its events a time; None: they have it already."""
+        name = self._clock_name(clock)
+        if name == self.clock:
+            return None
+        if name.startswith(("pps:", "harp")):
+            seconds = self._seconds_of(name)
+            assert isinstance(seconds, reference.FedSeconds)
+            return FedClock(self, seconds)
+        if name == "utc" and self.clock == reference.CLOCK:
+            return UtcOfEvents(self, name)
+        self.time_of(0, name)  # BadInput, Unsupported or LitePulseError now, not at the first event
+        return EventClock(self, name)
 
     def channel(self, name: Whole | str) -> int:
         """The number of an input ('0', 0) or of the line ('rx')."""
@@ -265,6 +314,11 @@ class Board:
         if self.timescale.seconds(tick - now) > FARTHEST_DAYS * 86400:
             raise BadInput(f"{what}: tick {tick} is more than {FARTHEST_DAYS} days ahead, the board is at {now}")
         return tick
+
+    def _found(self, when: When | None, what: str = "at") -> When | None:
+        """The same, but the tick of a time of a clock that comes in: a capture finds it, before another job begins."""
+        named = None if when is None else named_of(when, what)
+        return self.tick_of(named, what) if named is not None and named.comes_in else when
 
     def _tick(self, when: When, what: str) -> tuple[bool, int]:
         """(whether it is meant from now, tick)."""
@@ -299,8 +353,9 @@ class Board:
         as soon as possible unless given;
         loopback: the receiver listens inside the core; limit: of pulses whose ticks are kept in `record`, None: all; listener: hears of
         each pulse when it is known
-        clock: 'utc', or 'pps:0' for a pulse per second at input 0: the train follows it as long as the job runs, a Disciplined: `rate`
-        pulses in each of its seconds, pulse 0 at a whole one, or at `start` as 'utc:12:00:00' has it; follow_steps: also when it jumps
+        clock: 'utc', 'phc:0' for /dev/ptp0, 'pps:0' or 'harp:0' for a pulse per second or a Harp clock at input 0: the train follows
+        it as long as the job runs, a Disciplined: `rate` pulses in each of its seconds, pulse 0 at a whole one, or at `start` as
+        'utc:12:00:00' has it; follow_steps: also when it jumps
         """
         train = self.train_to_begin(
             rate,
@@ -341,7 +396,7 @@ class Board:
         follow_steps: bool = False,
     ) -> Train:
         """The train of train(), for begin()."""
-        seconds = None if clock is None else reference.seconds_of(self, check_text(clock, "clock"))
+        seconds = None if clock is None else self._seconds_of(clock)
         if clock is None and follow_steps:
             raise BadInput("follow_steps: without a clock there are none")
         plan = train_plan(
@@ -435,6 +490,7 @@ class Board:
         loopback: bool = False,
         move_tx: bool = False,
         to: PinFile | Iterable[PinFile] = (),
+        clock: str | None = None,
     ) -> Capture:
         """Streams edges of inputs (numbers, or 'rx' for the line; none of them: bytes alone): 'both', 'rise' or 'fall'.
 
@@ -443,8 +499,11 @@ class Board:
         stopped; move_tx: the idle level of TX may change to that of the format, else BadInput if it
         would. InUse if a setting would change that a train or responder on the board relies on.
         to: files that are written as it goes on: VcdFile, SrFile, SampleStream.
+        clock: in which events have a time, as time_of() names it, instead of that of open(). Events that came before two seconds of
+        'pps:0' or 'harp:0' have none. An array() has ticks alone.
         """
         files = files_of(to)
+        times = None if clock is None else self._event_clock(clock)
         if edges not in ("both", "rise", "fall"):
             raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
         fmt = line_format(format, invert)
@@ -467,7 +526,7 @@ class Board:
             within(count, "count", 0, _MANY),
             None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for"))),
         )
-        return self.begin(Capture(self.backend, plan, files), beside_responder=True)
+        return self.begin(Capture(self.backend, plan, files, times), beside_responder=True)
 
     def launch(
         self,
@@ -491,6 +550,7 @@ class Board:
 
     def _launch_one(self, launch: Launch, profile: Profile, loopback: bool, at: When | None) -> Outcome:
         """See launch()."""
+        at = self._found(at)
         with self.begin(Send(self.backend, profile, loopback)) as send:
             tick = send.run.soon(1) if at is None else self.tick_of(at)
             send.start([(tick, launch)])
@@ -552,6 +612,7 @@ class Board:
             raise BadInput(f"every: {every} is not more than 0")
         if math.floor(gap) < length:
             raise BadInput(f"every: the bytes would overlap: one takes {length} ticks, the distance is only {math.floor(gap)}")
+        at = self._found(at)
         send = self.begin(Send(self.backend, profile, loopback))
         try:
             depth = self.identity.launch_depth
@@ -589,6 +650,7 @@ class Board:
         known = list(pairs) if isinstance(series, Listed) else None
         if known is not None:
             self._check_series(known, profile)
+        start = self._found(start, "start")
         send = self.begin(Send(self.backend, profile, loopback))
         try:
             depth = self.identity.launch_depth

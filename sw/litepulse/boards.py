@@ -23,7 +23,7 @@ from litepulse.launch import Outcome, Send
 from litepulse.line import Format, Launch
 from litepulse.named_time import NamedTime, next_of
 from litepulse.plan import Time, What, When, launch_of, line_format, named_of
-from litepulse.reference import NANO, PpsSeconds, Seconds, UtcSeconds, seconds_of
+from litepulse.reference import NANO, FedSeconds, HostSeconds, PpsSeconds, Seconds, UtcSeconds, seconds_of
 from litepulse.sequence import Sequence
 from litepulse.sequence_plan import SequenceEntry
 from litepulse.train import Train
@@ -265,6 +265,8 @@ class Boards(Listed[Board]):
             with self._naming(of):
                 tick = board.now().tick + math.ceil(lead * board.tick_hz) if at is None else board.tick_of(at, what)
             return CommonMoment((tick,) * len(self.boards), 0, 0)
+        if named is not None and named.comes_in and named.channel is None:
+            raise BadInput(f"{what}: a time of {named.clock} is for one board; a train on several may follow that clock")
         if pulses is not None:
             return self._by_pulses(at, named, pulses, of, lead, what)
         if named is not None:
@@ -278,7 +280,10 @@ class Boards(Listed[Board]):
         channel = None
         for number, board in enumerate(self.boards):
             with self._naming(number):
-                channel = cast(PpsSeconds, seconds_of(board, clock)).channel
+                seconds = seconds_of(board, clock)
+                if not isinstance(seconds, PpsSeconds):
+                    raise BadInput(f"clock: '{clock}' finds no moment on several boards: utc or pps:0 does")
+                channel = seconds.channel
         return channel
 
     def _lead(self, looks: int) -> Fraction:
@@ -329,18 +334,17 @@ class Boards(Listed[Board]):
     def _by_name(self, named: NamedTime, lead: Fraction, what: str) -> CommonMoment:
         """A time of a clock of the PC."""
         first = self.boards[0]
-        clock = named.clock if named.clock in ("monotonic", "tai") else "realtime"
+        name = named.clock if named.counts else "realtime"
 
         def now() -> Fraction:
-            shown = Fraction(first.time_of(first.now(), "monotonic" if clock == "monotonic" else "realtime").ns, NANO)
-            return shown if clock == "monotonic" else UTC.of_posix(math.floor(shown)) + shown % 1
+            shown = Fraction(first.time_of(first.now(), name).ns, NANO)
+            return shown if named.counts else UTC.of_posix(math.floor(shown)) + shown % 1
 
         with self._naming(0):
-            wanted = named.second if clock == "monotonic" else next_of(named, now())
+            wanted = next_of(named, Fraction(0) if named.counts else now())
             self._await(lambda: wanted - now(), lead, what)
             # A leap second in between is not on the clock yet.
-            ns = wanted if clock == "monotonic" else wanted - UTC.offset(math.floor(now()))
-        name = "monotonic" if clock == "monotonic" else "realtime"
+            ns = wanted if named.counts else wanted - UTC.offset(math.floor(now()))
         where: dict[int, tuple[Fraction, int]] = {}
         for number in self._groups():
             with self._naming(number):
@@ -629,9 +633,11 @@ class Boards(Listed[Board]):
 
     def _whole_second(self, seconds: Seconds) -> NamedTime:
         """One that all of them can begin at."""
-        utc = UtcSeconds(self.boards[0])
+        if isinstance(seconds, FedSeconds) and not isinstance(seconds, PpsSeconds):
+            raise BadInput(f"start: give one, {seconds.key}:SECONDS: what {seconds.name} shows is not known yet")
+        clock = seconds if isinstance(seconds, HostSeconds) else UtcSeconds(self.boards[0])
         with self._naming(0):
-            now = utc.second_of(utc.look())
+            now = clock.second_of(clock.look())
         wait = _PULSES_SECONDS if isinstance(seconds, PpsSeconds) else 1
         return NamedTime(seconds.key, Fraction(math.ceil(now + self._lead(_LOOKS)) + wait))
 

@@ -2,10 +2,11 @@
 """Edges and received bytes with their ticks."""
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from litepulse import columns
 from litepulse.backends.interface import Backend, Batch, Wanted
@@ -13,6 +14,7 @@ from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Flag
 from litepulse.job import Item, Job, Poller
 from litepulse.line import Launch, Profile
+from litepulse.named_time import time_text
 from litepulse.pins import PinFile, Pins, wanted_names
 from litepulse.streams import Lost, RxByte, edges
 from litepulse.units import Timescale
@@ -31,6 +33,24 @@ SETTLE = 64  # cycles of the core: a record is there that long after what it rep
 def channel_name(backend: Backend, channel: int) -> str:
     """'0', '1', … or 'rx'."""
     return "rx" if channel == backend.identity.inputs else str(channel)
+
+
+class Times(Protocol):
+    """A clock in which records get a time, see event_clock.py."""
+
+    name: str
+
+    def wanted(self, wanted: Wanted) -> Wanted:
+        """What is recorded, with what the clock needs."""
+        ...
+
+    def take(self, batch: Batch) -> None:
+        """What came at a look."""
+        ...
+
+    def at(self, tick: int, ns: int | None, uncertainty: int) -> tuple[int | None, int]:
+        """(ns, by how many they may be wrong) of a record that has these in the clock of open()."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -52,10 +72,10 @@ class CapturePlan:
 
 
 class Receiver:
-    """Records what a plan asks for, look by look."""
+    """Records what a plan asks for, look by look. clock: in which it gives records a time; None: that of open(), if there is one."""
 
-    def __init__(self, backend: Backend, plan: CapturePlan) -> None:
-        self.backend, self.plan = backend, plan
+    def __init__(self, backend: Backend, plan: CapturePlan, clock: Times | None = None) -> None:
+        self.backend, self.plan, self.clock = backend, plan, clock
         self.samples = backend.identity.samples_per_cycle
         self.poller = Poller(backend)
         self.levels: tuple[bool, ...] = ()  # of the pins, at the last look
@@ -67,15 +87,14 @@ class Receiver:
         self._check_idle()
         mask = sum(1 << channel for channel in plan.channels)
         backend.line.set_receiver(plan.profile, plan.profile is not None, plan.loopback)
-        backend.recorder.record(
-            Wanted(
-                rise=mask if plan.rise else 0,
-                fall=mask if plan.fall else 0,
-                filtered=mask if plan.filter else 0,
-                filter=plan.filter,
-                received=plan.profile is not None,
-            )
+        wanted = Wanted(
+            rise=mask if plan.rise else 0,
+            fall=mask if plan.fall else 0,
+            filtered=mask if plan.filter else 0,
+            filter=plan.filter,
+            received=plan.profile is not None,
         )
+        backend.recorder.record(self.clock.wanted(wanted) if self.clock else wanted)
 
     def _check_idle(self) -> None:
         """BadInput if TX would move: the receiver's polarity is also that of TX at rest."""
@@ -102,18 +121,26 @@ class Receiver:
     def _found(self, batch: Batch) -> list[Found]:
         """What is in a batch of records, in the order of time."""
         found: list[Found] = []
+        plan, clock = self.plan, self.clock
+        if clock:
+            clock.take(batch)
         for event in batch.events:
             if isinstance(event, Lost):
                 found.append((event.tick, "lost", event, None, 0))
             elif event.kind == "edge":
                 for edge in edges(event, self.samples):
-                    if edge.channel in self.plan.channels:
-                        found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, edge.ns, edge.uncertainty))
+                    # Of a channel that only the clock needs, or needs both edges of, not all are wanted.
+                    if edge.channel in plan.channels and (not clock or (plan.rise if edge.level else plan.fall)):
+                        ns, uncertainty = edge.ns, edge.uncertainty
+                        if clock:
+                            ns, uncertainty = clock.at(edge.tick, ns, uncertainty)
+                        found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, ns, uncertainty))
         for byte in batch.received:
             if isinstance(byte, Lost):
                 found.append((byte.tick, LOST_BYTES, byte, None, 0))
             else:
-                found.append((byte.tick, "byte", byte, byte.ns, byte.uncertainty))
+                ns, uncertainty = clock.at(byte.tick, byte.ns, byte.uncertainty) if clock else (byte.ns, byte.uncertainty)
+                found.append((byte.tick, "byte", byte, ns, uncertainty))
         return sorted(found, key=lambda item: item[0])
 
 
@@ -121,8 +148,8 @@ class Receiver:
 class EdgeEvent:
     """An edge: tick of the first sample that shows the new level; time: the same in seconds since the board's reset, exact.
 
-    channel: number of the input, or 'rx'; ns: the tick in the clock that was given to open(), or
-    None; uncertainty: by how many ns that may be wrong.
+    channel: number of the input, or 'rx'; ns: the tick in the clock that was given to capture() or open(), None: not known, or
+    not yet; uncertainty: by how many ns that may be wrong; clock: which one, None: none was given
     """
 
     tick: int
@@ -131,6 +158,7 @@ class EdgeEvent:
     level: int
     ns: int | None = None
     uncertainty: int = 0
+    clock: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,6 +172,7 @@ class ByteEvent:
     byte: RxByte
     ns: int | None = None
     uncertainty: int = 0
+    clock: str | None = None
 
 
 @dataclass(frozen=True)
@@ -229,12 +258,14 @@ class Listen(Job[Item], Generic[Raw, Item]):
 class Capture(Listen[Found, CaptureEvent]):
     """A running capture. Iterating over it gives what happens, in the order of time within each look at the board.
 
-    `plan`: what was requested, as the board does it
+    `plan`: what was requested, as the board does it; `clock`: in which its events have a time, None: in none
     """
 
-    def __init__(self, backend: Backend, plan: CapturePlan, to: Sequence[PinFile] = ()) -> None:
-        """to: files that are written with what is found, as it comes."""
-        self.plan, self._receiver = plan, Receiver(backend, plan)
+    def __init__(self, backend: Backend, plan: CapturePlan, to: Sequence[PinFile] = (), clock: Times | None = None) -> None:
+        """to: files that are written with what is found, as it comes; clock: None is that of open()."""
+        self.plan, self._receiver = plan, Receiver(backend, plan, clock)
+        self.clock = clock.name if clock else backend.clock
+        self._timed = 0  # the tick from which on a file of pins shows the clock again
         super().__init__(backend, self._receiver.poller, plan.count, plan.duration)
         self._as_columns = False
         self._pins = self._pins_of(backend, plan, to) if to else None
@@ -262,7 +293,7 @@ class Capture(Listen[Found, CaptureEvent]):
             self._pins.start(self._backend.now())
 
     def _poll(self) -> "Sequence[Found]":
-        if self._as_columns and not self._pins:
+        if self._as_columns and not self._pins and not self._receiver.clock:
             return cast("Sequence[Found]", self._receiver.poll_columns())
         return self._receiver.poll()
 
@@ -285,8 +316,8 @@ class Capture(Listen[Found, CaptureEvent]):
             return LostEvent.of(value, self._timescale, what == LOST_BYTES)
         if isinstance(value, RxByte):
             ok = not (value.parity_error or value.framing_error or value.is_break)
-            return ByteEvent(tick, time, value.data, ok, value, ns, uncertainty)
-        return EdgeEvent(tick, time, int(what) if what.isdigit() else what, value, ns, uncertainty)
+            return ByteEvent(tick, time, value.data, ok, value, ns, uncertainty, self.clock)
+        return EdgeEvent(tick, time, int(what) if what.isdigit() else what, value, ns, uncertainty, self.clock)
 
     def array(self) -> "Array":
         """All edges from now to the end of the capture: a NumPy array with the fields tick (uint64), channel (uint8), level (uint8).
@@ -335,6 +366,11 @@ class Capture(Listen[Found, CaptureEvent]):
             known = min(known, self._last_tick)
         if self._count and self._given >= self._count:
             known = max((tick for tick, *_ in taken), default=known)
+        if self.clock:
+            for tick, _, _, ns, uncertainty in taken:
+                if ns is not None and tick >= self._timed:
+                    self._timed = tick + math.ceil(self._timescale.tick_hz)
+                    pins.remark(tick, f"tick {tick}: {self.clock} {time_text(self.clock, ns)}, to {uncertainty} ns")
         pins.look([(tick, numbers.get(what, what), value) for tick, what, value, *_ in taken], levels, known, self._receiver.gap)
 
     def _close(self) -> None:

@@ -11,7 +11,7 @@ from litepulse.board import Board
 from litepulse.capture import CapturePlan, Listen, LostEvent, Receiver
 from litepulse.errors import BadInput, check_text
 from litepulse.plan import Time
-from litepulse.reference import NANO, PpsSeconds, UtcSeconds, seconds_of
+from litepulse.reference import NANO, FedSeconds, HostSeconds, PpsSeconds, seconds_of
 from litepulse.stability import Deviation, octaves, slope
 from litepulse.streams import Lost
 from litepulse.units import Whole, to_duration, within
@@ -75,9 +75,9 @@ class _Pulses:
 
 
 class _Utc:
-    """UTC of the PC."""
+    """UTC of the PC, or a PTP clock of it."""
 
-    def __init__(self, seconds: UtcSeconds) -> None:
+    def __init__(self, seconds: HostSeconds) -> None:
         self.key, self._seconds = seconds.key, seconds
         self._next: int | None = None
         self._set = seconds.steps
@@ -215,7 +215,9 @@ def compare(board: Board, clocks: str | Sequence[str], *, count: Whole = 0, dura
 
     def made(name: str) -> _Pulses | _Utc:
         seconds = seconds_of(board, name)
-        return _Utc(seconds) if isinstance(seconds, UtcSeconds) else _Pulses(board, seconds)
+        if isinstance(seconds, FedSeconds) and not isinstance(seconds, PpsSeconds):
+            raise BadInput(f"clocks: {name} cannot be compared: utc, board, pps:0 or phc:0 can")
+        return _Pulses(board, seconds) if isinstance(seconds, PpsSeconds) else _Utc(seconds)
 
     first = made(names[0])
     others = [_Crystal(board.tick_hz) if name == BOARD else made(name) for name in names[1:]]

@@ -13,16 +13,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from litepulse.backends.interface import Batch
-from litepulse.codes.scale import UTC
 from litepulse.errors import BadInput, LitePulseError, Refused
+from litepulse.event_clock import feed, with_edges
 from litepulse.interrupt import Flag
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.named_time import next_of
 from litepulse.plan import TrainPlan, When, named_of
-from litepulse.reference import NANO, PpsSeconds, Seconds
-from litepulse.streams import Lost, edges
+from litepulse.reference import NANO, FedSeconds, PpsSeconds, Seconds, second_text
 from litepulse.train import CHANGES, Row, Train, change_train
-from litepulse.units import WORD, Period, fixed
+from litepulse.units import WORD, Period
 
 if TYPE_CHECKING:
     from litepulse.board import Board
@@ -78,7 +77,10 @@ class Disciplined(Train):
         clock are followed."""
         named = None if start is None else named_of(start, "start")
         if start is not None and (named is None or named.clock != seconds.key):
-            raise BadInput(f"start: of a train that follows {seconds.key} it is a time of that clock: {seconds.key}:12:00:00")
+            example = "1234.5" if named is not None and named.counts or seconds.key[:3] in ("phc", "har") else "12:00:00"
+            raise BadInput(f"start: of a train that follows {seconds.key} it is a time of that clock: {seconds.key}:{example}")
+        if isinstance(seconds, FedSeconds) and seconds.channel == board.identity.inputs:
+            raise BadInput("clock: the train's own pulses may come back on rx: the clock comes in at an input, harp:0")
         super().__init__(board.backend, replace(plan, period=period_of_ticks(plan.period.ticks)), limit, listener)
         self.seconds, self.rate = seconds, rate
         self.steered: list[Steered] = []
@@ -97,9 +99,8 @@ class Disciplined(Train):
 
     def _prepare(self) -> None:
         super()._prepare()
-        if isinstance(self.seconds, PpsSeconds):
-            wanted = self._wanted()
-            self._backend.recorder.record(replace(wanted, rise=wanted.rise | 1 << self.seconds.channel))
+        if isinstance(self.seconds, FedSeconds):
+            self._backend.recorder.record(with_edges(self._wanted(), self.seconds))
 
     def _starting(self) -> Iterator[None]:
         """Waits until the clock is known, and its second of pulse 0 is near."""
@@ -115,7 +116,8 @@ class Disciplined(Train):
                 if self.seconds.second_of(now) >= self._first - _NEAR:
                     break
             elif now - begun > READY_SECONDS * self._hz or time.monotonic() > deadline:
-                raise LitePulseError(f"clock: {self.seconds.name} do not come in: none of them in {READY_SECONDS} s")
+                never = "do not come in: none of them" if isinstance(self.seconds, PpsSeconds) else "does not come in: nothing"
+                raise LitePulseError(f"clock: {self.seconds.name} {never} in {READY_SECONDS} s")
             self._backend.recorder.wait(0.002)
             yield
         else:
@@ -140,12 +142,8 @@ class Disciplined(Train):
         return max(1, round(self.rate))
 
     def _digest(self, batch: Batch) -> list[Row]:
-        if isinstance(self.seconds, PpsSeconds):
-            for event in batch.events:
-                if not isinstance(event, Lost) and event.kind == "edge":
-                    for edge in edges(event, self.timescale.samples_per_cycle):
-                        if edge.channel == self.seconds.channel and edge.level:
-                            self.seconds.feed(edge.tick)
+        if isinstance(self.seconds, FedSeconds):
+            feed(self.seconds, batch, self.timescale.samples_per_cycle)
         return super()._digest(batch)
 
     def _changed(self, pulse: int) -> None:
@@ -214,6 +212,5 @@ class Disciplined(Train):
 
     @property
     def began(self) -> str:
-        """`first`, as UTC has it."""
-        second = math.floor(self.first)
-        return f"{UTC.civil(second)}{fixed(self.first - second, 9).rstrip('0').rstrip('.')[1:]} UTC"
+        """`first`, as UTC or the clock has it."""
+        return second_text(self.seconds.key, self.first)

@@ -70,6 +70,9 @@ class PinFile:
     def note(self, tick: int, text: str) -> None:
         """What the receiver shows from this tick on: a byte, '-' for nothing."""
 
+    def remark(self, tick: int, text: str) -> None:
+        """For people, where the format has a place."""
+
     def lost(self, tick: int, loss: Lost) -> None:
         """Records are missing from here on; the levels, too, are then not known."""
 
@@ -222,6 +225,10 @@ class VcdFile(PinFile):
         self._at(tick)
         self._lines.append(f"s{text} t")
 
+    def remark(self, tick: int, text: str) -> None:
+        self._at(tick)
+        self._lines.append(f"$comment {text} $end")
+
     def lost(self, tick: int, loss: Lost) -> None:
         self._at(tick)
         self._lines += [f"$comment LOST {loss} $end", "1l"]
@@ -357,6 +364,10 @@ class Pins:
         for file in self.files:
             file.until(max(self._written, self._known - self._hold))
 
+    def remark(self, tick: int, text: str) -> None:
+        """About something that the next look() has."""
+        self._push(tick, "remark", text)
+
     def _push(self, tick: int, what: Any, value: Any) -> None:
         heapq.heappush(self._waiting, (tick, next(self._order), what, value))
 
@@ -384,6 +395,9 @@ class Pins:
             elif what == "level":
                 if self._levels[value >> 1] is None:
                     self._change(tick, value >> 1, value & 1)
+            elif what == "remark":
+                for file in self.files:
+                    file.remark(tick, value)
             elif what == "lost":
                 for file in self.files:
                     file.lost(tick, value)

@@ -48,7 +48,7 @@ KEPT = {
     "edges": ["capture", "--inputs", "0,rx", "--count", "40", "--json"],
     "bytes": ["capture", "--inputs", "1", "--bytes", "--baud", "115200", "--count", "5", "--json"],
     "step": ["adjust", "--step", "-5us", "--json"],
-    "stepped": ["capture", "--inputs", "rx", "--edges", "fall", "--count", "12", "--json"],
+    "stepped": ["capture", "--inputs", "rx", "--edges", "fall", "--count", "12", "--clock", "utc", "--json"],
     "rate": ["adjust", "--rate", "50", "--json"],
     "slower": ["capture", "--inputs", "rx", "--edges", "fall", "--filter", "10", "--count", "12", "--clock", "monotonic", "--csv"],
     "stop": ["stop", "--json"],
@@ -278,6 +278,8 @@ def check_kept(outputs, results):
     )
     stepped = [edge["tick"] for edge in outputs["stepped"]["edges"]]
     assert any((tick - 1 - start + ticks(outputs, "5us")) % (hz / 100) == 0 for tick in stepped[-4:]), stepped
+    timed = outputs["stepped"]["edges"]
+    assert all(each["time"].endswith("Z") and each["ns"] > 10**18 and each["uncertainty_ns"] > 0 for each in timed), timed
     assert outputs["rate"]["rate_hz"] == "50" and outputs["rate"]["at_pulse"] > outputs["step"]["at_pulse"]
     heading, *rows = [line.split(",") for line in results["slower"]["out"].splitlines()]
     assert heading[-2:] == ["monotonic_ns", "uncertainty_ns"] and all(int(row[-2]) > 0 and int(row[-1]) > 0 for row in rows)

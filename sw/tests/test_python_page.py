@@ -18,10 +18,10 @@ from .fake_board import FakeBoard, Server
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "python.md").read_text()
-EXAMPLES = {
-    title: code
+EXAMPLES = {  # each block, by its section
+    f"{title} {number}": code
     for title, text in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE)
-    for code in re.findall(r"(?ms)^```python\n(.*?)^```", text)
+    for number, code in enumerate(re.findall(r"(?ms)^```python\n(.*?)^```", text), 1)
 }
 INTERNAL = {"Profile", "Format", "Launch", "CaptureEvent", "Timescale", "Adjusted"}  # are met as arguments or results only
 

@@ -287,8 +287,8 @@ def test_a_tick_in_a_clock(monkeypatch):
                 found = board.time_of(moment)
                 assert abs(found.ns - truth(tick.tick)) <= found.uncertainty < 151_000 + 2 * abs(distance) * 10**9 // HZ // 1000 + 50_000
         assert board.time_of(0, "monotonic").ns < board.time_of(HZ, clock="monotonic").ns
-        with pytest.raises(BadInput, match="clock: 'utc' is not"):
-            board.time_of(0, "utc")
+        with pytest.raises(BadInput, match="clock: 'gps' is not"):
+            board.time_of(0, "gps")
         with pytest.raises(BadInput, match="tick: -1 is out of range"):
             board.time_of(-1)
 
@@ -300,7 +300,11 @@ def test_a_tick_in_a_clock(monkeypatch):
             ["--sim", "capture", "--for", "1ms", "--clock", "phc"],
             "clock: 'phc' is the PTP clock, which only a board of the kernel driver has",
         ),
-        (["--sim", "capture", "--for", "1ms", "--clock", "utc"], "argument --clock: invalid choice: 'utc'"),
+        (
+            ["--sim", "capture", "--for", "1ms", "--clock", "gps"],
+            "clock: 'gps' is not utc, tai, monotonic, realtime, pps:0, phc:0, harp or harp:0",
+        ),
+        (["--sim", "capture", "--for", "1ms", "--clock", "phc:999999"], "clock: /dev/ptp999999: cannot read it as a PTP clock"),
     ],
 )
 def test_clocks_that_there_are_not(words, message, capsys):

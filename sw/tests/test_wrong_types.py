@@ -13,6 +13,7 @@ TRIGGER = litepulse.Edge(0)
 # What each method needs to be called at all. INTERNAL is for the package's own jobs.
 METHODS = {
     "adjust": {"rate": 58},
+    "came_in": {"clock": "pps:0"},
     "capture": {"duration": "1us", "bytes": True, "baud": "1M"},
     "channel": {"name": 0},
     "launch": {"byte": 1, "baud": "1M"},

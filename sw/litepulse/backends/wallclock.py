@@ -25,18 +25,23 @@ Record = TypeVar("Record", Event, RxByte)
 
 @dataclass(frozen=True)
 class ClockTime:
-    """A moment in a clock: ns, and by how many of them it may be wrong at most."""
+    """A moment in a clock: ns, and by how many of them it may be wrong at most.
+
+    clock: which one. ns of 'utc' and 'pps:0' are those since 1970 as codes.UTC counts seconds, none of which comes twice.
+    """
 
     ns: int
     uncertainty: int
+    clock: str = "realtime"
 
 
 @dataclass(frozen=True)
 class ClockTick:
-    """Where a moment of a clock is on the board, in ticks, and by how many ns that may be wrong at most."""
+    """Where a moment of a clock is on the board, in ticks, and by how many ns that may be wrong at most; clock: which one."""
 
     tick: Fraction
     uncertainty: int
+    clock: str = "realtime"
 
 
 def host_clock(clock: str) -> str:
@@ -84,11 +89,11 @@ class WallClock:
     """What a clock of the PC showed at a tick: ticks in CLOCK_MONOTONIC_RAW, and the clock beside that (docs/develop/clocks.md).
 
     exact: a simulated board, whose time passes by commands: its clock begins with the first
-    reading, and goes with the ticks
+    reading, and goes with the ticks; show: of a clock that is none of HOST_CLOCKS, (ns, by how many they may be wrong) at a reading
     """
 
-    def __init__(self, clock: str, tick_hz: Fraction, exact: bool) -> None:
-        self.clock, self.exact = host_clock(clock), exact
+    def __init__(self, clock: str, tick_hz: Fraction, exact: bool, show: Callable[[ClockReading], tuple[int, int]] | None = None) -> None:
+        self.clock, self.exact, self._show = clock if show else host_clock(clock), exact, show
         self._ns_in_tick = 10**9 / tick_hz
         self._map = ClockMap(*self._ns_in_tick.as_integer_ratio())
         self._beside = BesideRaw()
@@ -107,21 +112,25 @@ class WallClock:
         if abs(reading.slept - self._slept) > SLEEP:
             self._map.forget()
         self._fresh, self._slept = reading.raw_after, reading.slept
-        shown = reading.monotonic if self.clock == "monotonic" else reading.realtime
-        if self.clock == "tai":
-            shown += _tai_offset()
+        shown, unsure = self._show(reading) if self._show else (self._of_host(reading), 0)
         if self.exact:
             if self._begun is None:
-                self._begun, self._error = (reading.tick, shown), reading.uncertainty + 2
+                self._begun, self._error = (reading.tick, shown), reading.uncertainty + unsure + 2
             return
         middle = (reading.raw_before + reading.raw_after) // 2
         raw, error = reading.clocks_raw, reading.clocks_error
         if raw is None:
             raw, error = middle, (reading.raw_after - reading.raw_before >> 11) + 2
+        error += unsure
         self._map.add(reading.tick, reading.raw_before, reading.raw_after)
         self._beside.add(raw, shown - (middle - raw), error + 1)
         if self._beside.fault > 2 * error + STEP:
             self._steps.append(_Step(raw, self._beside.fault))
+
+    def _of_host(self, reading: ClockReading) -> int:
+        """ns of the clock at a reading."""
+        shown = reading.monotonic if self.clock == "monotonic" else reading.realtime
+        return shown + (_tai_offset() if self.clock == "tai" else 0)
 
     def at(self, tick: int) -> tuple[int, int]:
         """(ns, by how much they may be wrong at most) of the clock at a tick, after the first look()."""
@@ -138,7 +147,7 @@ class WallClock:
         ticks = 1 / self._ns_in_tick
         if self._begun is not None:
             begun, shown = self._begun
-            return ClockTick(begun + (ns - shown) * ticks, self._error)
+            return ClockTick(begun + (ns - shown) * ticks, self._error, self.clock)
         known = self._map.known
         assert known is not None
         tick, unsure = Fraction(known.tick), 0
@@ -146,7 +155,7 @@ class WallClock:
             near = max(round(tick), 0)
             shown, unsure = self.at(near)
             tick = near + (ns - shown) * ticks
-        return ClockTick(tick, unsure)
+        return ClockTick(tick, unsure, self.clock)
 
     def stamped(self, batch: Batch) -> Batch:
         """The same records, with their times."""

@@ -16,7 +16,7 @@ from litepulse import output, recording
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.limits import BREAK_MAX, DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP
 from litepulse.line import Format
-from litepulse.named_time import NamedTime, named_time
+from litepulse.named_time import NamedTime, clock_name, named_time
 from litepulse.units import Duration, Timescale, parse_byte, parse_count, parse_duration, parse_rate
 
 HIGHEST_BAUD = 12_000_000
@@ -181,6 +181,11 @@ def duration(what: str, signed: bool = False, positive: bool = False) -> Callabl
 def moment(what: str) -> Callable[[str], Duration | NamedTime]:
     """When something begins: a time or a tick of the board, or a time of a clock: utc:12:00:00."""
     return lambda text: named_time(text, what) or parse_duration(text, what)
+
+
+def clock(text: str) -> str:
+    """A clock by its name: utc, pps:0."""
+    return clock_name(text)
 
 
 def count(what: str = "count", low: int = 0, high: int = (1 << 32) - 1) -> Callable[[str], int]:

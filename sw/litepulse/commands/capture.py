@@ -2,7 +2,6 @@
 """litepulse capture"""
 
 import math
-import time
 from argparse import Namespace
 from collections.abc import Sequence
 from fractions import Fraction
@@ -19,6 +18,7 @@ from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, ended, headline, records_lost, shared
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
+from litepulse.named_time import time_text
 from litepulse.output import ms, ns
 from litepulse.spool import Spool
 from litepulse.streams import Lost, RxByte
@@ -38,9 +38,11 @@ def add(verbs: Verbs) -> None:
     add_files(sub)
     sub.add_argument(
         "--clock",
-        dest="wall_clock",
-        choices=CLOCKS,
-        help="also show each time in a clock of this PC, and by how much it may be wrong (default: the board's ticks alone)",
+        dest="event_clock",
+        metavar="CLOCK",
+        type=arguments.clock,
+        help="also show each time in a clock, and by how much it may be wrong: utc, tai, monotonic, realtime, phc, phc:0 for /dev/ptp0, "
+        "pps:0 or harp:0 for input 0 (default: the board's ticks alone)",
     )
 
 
@@ -105,7 +107,11 @@ class Found:
         programs, text for people)."""
         if isinstance(value, Lost):
             return value.count, "at_least" if value.at_least else None, f"LOST {value}"
-        more = {} if self.clock is None else {"ns": ns, "uncertainty_ns": uncertainty}
+        more: dict[str, Any] = {}
+        if self.clock is not None:
+            more = {"ns": ns, "uncertainty_ns": None if ns is None else uncertainty}
+            if self.clock not in CLOCKS:
+                more["time"] = None if ns is None else time_text(self.clock, ns)
         if isinstance(value, RxByte):
             self.byte_count += 1
             flags = value.flags
@@ -142,6 +148,7 @@ def begin(args: Namespace, board: Board, files: Sequence[PinFile] = ()) -> Captu
         **arguments.line_of(args),
         move_tx=args.move_tx,
         to=files,
+        clock=getattr(args, "event_clock", None),
     )
 
 
@@ -166,6 +173,8 @@ def files_of(args: Namespace) -> list[PinFile]:
     names = [Path(name).resolve() for name in (args.captured_vcd, args.captured_sr) if name]
     if len(names) > len(set(names)):
         raise BadInput("--vcd and --sr name the same file")
+    if args.binary and getattr(args, "event_clock", None):
+        raise BadInput("--binary: samples have no place for the times of --clock")
     piped = ["--vcd -"] * (args.captured_vcd == "-") + ["--binary"] * bool(args.binary) + [f"--{args.style}"] * bool(args.style)
     if len(piped) > 1 and piped[0] != f"--{args.style}":
         raise BadInput(f"{piped[0]} and {piped[1]} both write to standard output")
@@ -176,19 +185,26 @@ def run(args: Namespace) -> int:
     """litepulse capture"""
     check_wanted(args)
     files = files_of(args)
+    args.wall_clock = clock_of_open(args.event_clock)
     with arguments.board(args) as board, Interrupt() as interrupt:
         return follow(args, board, begin(args, board, files), interrupt, files)
 
 
+def clock_of_open(clock: str | None) -> str | None:
+    """The clock that the board itself gives events, for one that is wanted."""
+    return clock if clock in CLOCKS else "realtime" if clock == "utc" else None
+
+
 def follow(args: Namespace, board: Board, job: Capture, interrupt: Interrupt, files: Sequence[PinFile] = ()) -> int:
     """Shows what comes until it ends."""
-    clock: str | None = args.wall_clock
+    clock: str | None = args.event_clock
     style = "piped" if args.binary or args.captured_vcd == "-" else args.style
     ts, found, rows_out = board.timescale, Found(style, clock), None
-    names = ("t_ns", "dt_ms", "tick", "channel", "value", "flags", *((f"{clock}_ns", "uncertainty_ns") if clock else ()))
+    names = ("t_ns", "dt_ms", "tick", "channel", "value", "flags", *((column_of(clock), "uncertainty_ns") if clock else ()))
+    untimed = 0
 
     def look() -> None:
-        nonlocal rows_out
+        nonlocal rows_out, untimed
         if style == "piped":
             output.note(headline(board) + (hint(args, job) if args.binary else ""))
         elif style in ("csv", "vnl"):
@@ -202,13 +218,14 @@ def follow(args: Namespace, board: Board, job: Capture, interrupt: Interrupt, fi
                 output.check()
             for tick, what, value, nanoseconds, uncertainty in batch:
                 dt = ms(ts, tick - last) if last is not None else None
+                untimed += nanoseconds is None and not isinstance(value, Lost)
                 shown, flags, text = found.add(tick, what, value, nanoseconds, uncertainty)
                 if style is None and clock is not None:
                     output.write(f"{moment_of(clock, nanoseconds, uncertainty):<42}  {tick:>14}  {text}")
                 elif style is None:
                     output.write(f"{ms(ts, tick):>18}  {dt or '-':>16}  {tick:>14}  {text}")
                 elif rows_out:
-                    timed = () if clock is None else (nanoseconds, None if nanoseconds is None else uncertainty)
+                    timed = () if clock is None else (cell_of(clock, nanoseconds), None if nanoseconds is None else uncertainty)
                     rows_out.row(ns(ts, tick), dt, tick, "lost" if what == LOST_BYTES else what, shown, flags, *timed)
                 last = tick
 
@@ -220,6 +237,8 @@ def follow(args: Namespace, board: Board, job: Capture, interrupt: Interrupt, fi
             | {"edges": found.edges, "lost": losses.total, "lost_at_least": losses.at_least, "bytes": found.bytes}
         )
         where, lost = "SIMULATED: " if board.simulated else "", records_lost(losses.total, losses.at_least)
+        if clock and untimed:
+            lost += f"; {counted(untimed, 'time')} in {clock} not known yet: two of its seconds have to come in before"
         begun = [f"\n{each['file']}: sample 0 is tick {each['first_tick']}" for each in written_by(files) if each["kind"] == "sr"]
         return result, f"{where}{counted(found.edge_count, 'edge')}, {counted(found.byte_count, 'byte')}, {lost}{''.join(begun)}"
 
@@ -238,12 +257,22 @@ def hint(args: Namespace, job: Capture) -> str:
     return f"\nread it by sigrok-cli -I binary:numchannels={len(job.plan.channels)}:samplerate={args.binary} -i -"
 
 
+def column_of(clock: str) -> str:
+    """Its name: 'realtime_ns', or of a clock whose times are written as --at takes them 'pps_time'."""
+    return f"{clock}_ns" if clock in CLOCKS else f"{clock.partition(':')[0]}_time"
+
+
+def cell_of(clock: str, nanoseconds: int | None) -> int | str | None:
+    """A time for programs."""
+    return nanoseconds if nanoseconds is None or clock in CLOCKS else time_text(clock, nanoseconds)
+
+
 def moment_of(clock: str, nanoseconds: int | None, uncertainty: int) -> str:
     """A time of a clock for people, in UTC where it is a time of day, and by how much it may be wrong."""
     if nanoseconds is None:
         return "-"
     bound = si(Fraction(uncertainty, 10**9), "s", 1, math.ceil)
-    seconds, rest = divmod(nanoseconds, 10**9)
-    if clock == "monotonic":
-        return f"{seconds:>18}.{rest:09} s ± {bound}"
-    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(seconds))}.{rest:09} ± {bound}"
+    text = time_text("realtime" if clock in ("tai", "phc") else clock, nanoseconds)  # as gmtime() has it
+    if "T" not in text:
+        return f"{text:>28} s ± {bound}"
+    return f"{text.replace('T', ' ').removesuffix('Z')} ± {bound}"

@@ -48,7 +48,7 @@ def add(verbs: Verbs) -> None:
         type=arguments.moment("start"),
         help="when: +10ms from now, a time or tick (123456t) since the reset, or a time of a clock: utc:12:00:00",
     )
-    sub.add_argument("--clock", metavar="CLOCK", help="follow utc, as the PC has it, or pps:0, a pulse per second at input 0")
+    sub.add_argument("--clock", metavar="CLOCK", help="follow utc, as the PC has it, pps:0 or harp:0 at input 0, or phc:0: /dev/ptp0")
     sub.add_argument("--follow-steps", action="store_true", help="with --clock: also when that clock jumps")
     sub.add_argument("--keep", action="store_true", help="leave it running and return as soon as it runs, or waits for --start")
     arguments.add_frame(sub)
