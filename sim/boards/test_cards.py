@@ -23,7 +23,12 @@ def files():
 
 
 def test_no_card_is_left_over(files):
-    there = {path.relative_to(ROOT).as_posix() for folder in ("docs/boards", "docs/images/boards") for path in (ROOT / folder).iterdir()}
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("docs/boards", "docs/images/boards")
+        for path in (ROOT / folder).iterdir()
+        if path.is_file()
+    }
     assert there == set(files)
 
 

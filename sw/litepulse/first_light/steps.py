@@ -462,7 +462,7 @@ def rate(light: FirstLight) -> Check:
         "clock_was_set_meanwhile": found.was_set,
     }
     if found.was_set:
-        return Check(name, NOTE, "the PC's clock was set meanwhile: nothing is known")
+        return Check(name, NOTE, "the PC's clock was set meanwhile, or did not run evenly: nothing is known")
     summary = f"{ppm:+.1f} ppm ± {unsure:.1f} ppm against the PC's clock"
     off = abs(found.ppm) - found.uncertainty
     if off > FARTHEST_PPM:
