@@ -20,7 +20,7 @@ WIDTH = Fraction(1, 50_000)  # seconds: far longer than pads and a wire add, far
 PERIOD = Fraction(1, 2000)
 _PATIENCE = Fraction(1, 500)  # seconds of the board's clock behind the last launch: what came until then is in a batch
 _LATE = 4  # a pulse that comes belongs to its launch if it is late by less than this part of its width
-_NOISE = 64  # edges of no launch at one pin: after so many it moves by itself
+_NOISE = PULSES  # edges of no launch at one pin: with more it moves by itself
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,6 @@ def judged(seen: dict[int, list[tuple[int, int]]], launched: list[int], width: W
         hits = {place for place, (tick, level) in enumerate(wanted) if any(one == level and 0 <= at - tick < late for at, one in found)}
         if wanted and len(hits) == len(wanted):
             follow.append(channel)
-        elif len(found) > max(_NOISE, len(hits)):
+        elif len(found) - len(hits) > _NOISE:
             moving.append(channel)
     return follow, moving
