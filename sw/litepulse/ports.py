@@ -2,7 +2,6 @@
 """Serial ports as the kernel shows them: which USB plug, which of its ports, which stable name; and where boards are plugged in."""
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import os
@@ -86,6 +85,8 @@ class Host:
 
     def clock_is_set(self) -> bool | None:
         """Whether a time service keeps this PC's clock right; None if that cannot be known."""
+        import ctypes
+
         # chronyd marks the kernel's clock only with `rtcsync`.
         if re.search(r"(?m)^Leap status *: Normal$", self.run("chronyc", "-n", "tracking")[1]):
             return True
