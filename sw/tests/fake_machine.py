@@ -196,7 +196,8 @@ def pretend(machine):
 
     os.open = open_port
     attached.Attached.set = set_value
-    attached.Host = ports.Host = lambda: machine.host
+    # A class, because modules that are loaded later have it in their annotations.
+    attached.Host = ports.Host = type("Host", (Host,), {"__new__": lambda _: machine.host})
 
 
 if __name__ == "__main__":

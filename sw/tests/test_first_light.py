@@ -24,6 +24,7 @@ from litepulse.first_light.steps import STEPS, FirstLight, Hands, Options
 from . import fake_machine, scenario
 from .fake_board import Bridge, Server
 from .fake_machine import Machine
+from .test_attach import TESTS
 from .test_flash_verb import HEADS
 from .test_unix import COMMAND, ENV
 from .wired_board import RX, WiredBoard
@@ -169,7 +170,7 @@ def test_who_is_private(monkeypatch):
 def test_the_serial_number_on_request(machine, tmp_path):
     with plugged(machine, serial="ib7A"):
         hands = Hands(lambda _: False, lambda where: litepulse.open(port=where), False, lambda *_: contextlib.nullcontext(int))
-        light = FirstLight(machine.host, Options(bitstream=lambda board: None), hands)
+        light = FirstLight(machine.host, Options(write=False), hands)
         checks = list(light.run())
     assert report.report(light, checks, True)["board"]["serial"] == "ib7A"
     assert report.report(light, checks)["board"]["serial"] is None
@@ -484,7 +485,7 @@ def test_a_driver_that_does_not(kernel, state, part, driven, tmp_path, monkeypat
 
 
 def command(machine, *words, stdin=subprocess.DEVNULL):
-    code = [sys.executable, "-m", "sw.tests.fake_machine", str(machine.folder), "first-light", *map(str, words)]
+    code = [sys.executable, TESTS / "fake_machine.py", machine.folder, "first-light", *map(str, words)]
     return subprocess.run(
         code, env={**ENV, "PATH": os.environ["PATH"]}, stdin=stdin, capture_output=True, text=True, timeout=120, check=False
     )
@@ -516,7 +517,7 @@ def test_it_asks_in_a_terminal(machine, tmp_path):
     os.close(ours)
     os.close(theirs)
     assert not (tmp_path / "ran").exists() and "left as it is" in done.stdout and "rx follows tx" in done.stdout, done
-    assert done.stderr.count("? ") == 2 and "Tested on metal" in done.stdout
+    assert done.stderr.count("Enter goes on") == 2 and "Tested on metal" in done.stdout
 
 
 BAD = {
