@@ -145,7 +145,7 @@ def put(root, name, report):
     (root / tested.FOLDER / name).write_text(json.dumps(report))
 
 
-def test_a_page_without_reports_says_so(root):
+def test_the_page_without_reports(root):
     files = {path: " ".join(text.split()) for path, text in board_cards.files().items()}
     assert "**No report has been sent yet: nothing has been tested on hardware.**" in files["docs/boards/tested.md"]
     assert all("Nothing on this card has been tested on hardware yet" in files[f"docs/boards/{name}.md"] for name in boards.NAMES)

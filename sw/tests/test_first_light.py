@@ -361,7 +361,7 @@ def test_two_wires(machine, tmp_path):
 
 
 def test_pads_that_add_a_tick(machine, tmp_path):
-    """That is no fault."""
+    """That is not a fault."""
     with plugged(machine, WiredBoard(late=1)):
         checks, made = try_it(machine, tmp_path, write=False)
     assert checks["self"].state == NOTE and "2 to 2 ticks after their launch" in checks["self"].finding and made["passed"]
@@ -507,7 +507,7 @@ def test_the_command_writes_page_and_json(machine, tmp_path):
     assert all(line.count("|") == text.splitlines()[4].count("|") for line in text.splitlines() if line.startswith("| --"))
 
 
-def test_it_asks_in_a_terminal(machine, tmp_path):
+def test_questions_in_a_terminal(machine, tmp_path):
     """Enter goes on; n leaves the step out."""
     folder = bitstreams(tmp_path / "release")
     ours, theirs = os.openpty()
