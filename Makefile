@@ -65,6 +65,12 @@ flash: need-boards ## the same, and writes it to the board; DRY_RUN=1 prints the
 	@$(if $(DRY_RUN),,$(BIN)/python -m litex_soc.bitstream $(choice) &&) \
 		$(BIN)/python -m litex_soc.flash $(choice) $(if $(RAM),--ram) $(if $(SERIAL),--serial $(SERIAL)) $(if $(DRY_RUN),--dry-run)
 
+.PHONY: first-light
+first-light: need-boards ## the same for a new board, and tries it with one jumper: a report to send; PORT=... of its bridge, ARGS="--yes --no-flash"
+	@$(BIN)/python -m litex_soc.bitstream $(choice) && \
+		$(BIN)/litepulse first-light --board "$(BOARD)" $(if $(FPGA),--fpga $(FPGA)) $(if $(SERIAL),--serial $(SERIAL)) \
+			--file "$$($(BIN)/python -m litex_soc.bitstream $(choice) --path)" $(if $(PORT),--port "$(PORT)") -o "build/first-light-$(BOARD)" $(ARGS)
+
 .PHONY: boot-image
 boot-image: need-boards ## BOARD=ulx3s KERNEL=Image [INITRD=...]: what the board boots Linux from, IMAGE=boot.img [BOOTARGS="..."]
 	@$(BIN)/python -m litex_soc.boot_image --board "$(BOARD)" $(if $(FPGA),--fpga $(FPGA)) $(if $(SAMPLES),--samples $(SAMPLES)) \

@@ -482,9 +482,13 @@ def main(argv=None):
     add_choice(parser)
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="placements tried at most (default %(default)s)")
     parser.add_argument("--all", action="store_true", help="try them all and take the best")
+    parser.add_argument("--path", action="store_true", help="print where the bitstream lies, and build nothing")
     args = parser.parse_args(argv)
     try:
         choice = choice_of(args)
+        if args.path:
+            print(bitstream_path(choice))
+            return 0
         results = build(choice, args.seeds, lambda text: print(text, flush=True), every=args.all)
     except (ChoiceError, ConstraintError) as error:
         print(error, file=sys.stderr)

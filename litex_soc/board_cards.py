@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from litex_soc import SPDX, boards
+from litex_soc import SPDX, boards, tested
 from litex_soc.board import choose
 from litex_soc.boards_page import response_ns, row
 from litex_soc.constraints import voltage
@@ -210,6 +210,14 @@ def wiring_drawing(name):
     return drawing(f"Wiring of LitePulse on {board.title}", 800, y, parts)
 
 
+def on_metal(name):
+    """Whether somebody has tried a board."""
+    count = tested.count_of(ROOT, name)
+    if not count:
+        return "Nothing on this card has been tested on hardware yet: [send a report](tested.md)."
+    return f"[Tested on metal](tested.md): {count} report{'s' if count > 1 else ''} without a fault."
+
+
 def card(name):
     """docs/boards/NAME.md."""
     board, default = boards.all_boards()[name], choose(name)
@@ -224,7 +232,7 @@ def card(name):
         "",
         f"# {board.title}",
         "",
-        *wrapped(f"{doc} The FPGA is an {platform.device}. Nothing on this card has been tested on hardware yet."),
+        *wrapped(f"{doc} The FPGA is an {platform.device}. {on_metal(name)}"),
         "",
         *picture(f"../images/boards/{name}", f"Headers of the {board.title} with LitePulse's signals"),
         "",
@@ -285,6 +293,7 @@ def files():
     drawings["icebreaker-wiring"] = wiring_drawing("icebreaker")
     return {
         **{f"docs/boards/{name}.md": card(name) for name in boards.NAMES},
+        "docs/boards/tested.md": tested.page(ROOT),
         **{f"docs/images/boards/{name}.svg": svg for name, svg in drawings.items()},
         **{f"docs/images/boards/{name}-dark.svg": on_dark(svg) for name, svg in drawings.items()},
     }
@@ -295,7 +304,12 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="compare only")
     args = parser.parse_args(argv)
-    stale = stale_files(((ROOT / path, made) for path, made in files().items()), args.check)
+    try:
+        made = files()
+    except tested.ReportError as error:
+        print(error, file=sys.stderr)
+        return 1
+    stale = stale_files(((ROOT / path, text) for path, text in made.items()), args.check)
     for path in stale:
         print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}")
     return 1 if args.check and stale else 0

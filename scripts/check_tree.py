@@ -30,7 +30,8 @@ LICENCE = "BSD-2-Clause"
 # REUSE.toml has their licences.
 NO_LICENCE_LINE = re.compile(
     r"LICENSE$|LICENSES/|debian/(copyright|source/format)$|docs/(images/|experiments\.json$)|requirements/"
-    r"|driver/upstream/tree/Documentation/ABI/|sw/litepulse/certify/schema\.json$|\.zenodo\.json$|sim/boards/nextpnr_icebreaker\.json$"
+    r"|driver/upstream/tree/Documentation/ABI/|sw/litepulse/(certify|first_light)/schema\.json$|docs/boards/reports/"
+    r"|\.zenodo\.json$|sim/boards/nextpnr_icebreaker\.json$"
 )
 # Yosys reads `-W'(x)` as `(-W)'(x)`, without a warning: other hardware than the simulators show.
 SIGNED_CAST = re.compile(r"""(?:[=(,?:{+<>!~^-]\s*|[&|]\s+)[-~!&|^]\s*(?:\w+|\([^()]*\))'\(""")

@@ -46,14 +46,15 @@ def write(folder: Path) -> list[Path]:
         command = (sys.executable, "-m", PROGRAM)
         version = run(*command, "--version").split()[1]
         found = verbs(run(*command, "--help"))
-        pages = {PROGRAM: "a serial port whose every edge has a known time"}
+        pages = {PROGRAM: ("", "a serial port whose every edge has a known time")}  # {page: (words, what it does)}
         for verb, text in found.items():
-            pages[f"{PROGRAM}-{verb}"] = text
-            pages |= {f"{PROGRAM}-{verb}-{inner}": what for inner, what in verbs(run(*command, verb, "--help")).items()}
+            pages[f"{PROGRAM}-{verb}"] = verb, text
+            inners = verbs(run(*command, verb, "--help"))
+            pages |= {f"{PROGRAM}-{verb}-{inner}": (f"{verb} {inner}", what) for inner, what in inners.items()}
         made: list[Path] = []
-        for name, text in pages.items():
+        for name, (words, text) in pages.items():
             program = Path(scratch) / name
-            program.write_text(WRAPPER.format(python=sys.executable, verb=name.removeprefix(PROGRAM).replace("-", " ")))
+            program.write_text(WRAPPER.format(python=sys.executable, verb=words))
             program.chmod(0o755)
             include = Path(scratch) / "include"
             include.write_text(see_also(name, list(pages)))

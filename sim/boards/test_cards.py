@@ -2,12 +2,13 @@
 """The cards in docs/boards and their drawings are fresh, name every board, and show every pin of constraints/ where it is."""
 
 import dataclasses
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from litex_soc import board_cards, boards, boards_page
+from litex_soc import board_cards, boards, boards_page, tested
 from litex_soc.board import choose
 from litex_soc.headers import pins
 
@@ -23,7 +24,12 @@ def files():
 
 
 def test_no_card_is_left_over(files):
-    there = {path.relative_to(ROOT).as_posix() for folder in ("docs/boards", "docs/images/boards") for path in (ROOT / folder).iterdir()}
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("docs/boards", "docs/images/boards")
+        for path in (ROOT / folder).iterdir()
+        if path.is_file()
+    }
     assert there == set(files)
 
 
@@ -110,3 +116,79 @@ def test_the_page_of_boards_has_the_words_of_the_generator():
     lines = boards_page.PAGE.read_text().splitlines()
     assert not [line for line in written if line and line not in lines]
     assert all(len(line) <= 100 for line in written if not line.startswith(("|", "<!--")))
+
+
+def sent(**changes):
+    """A report as `litepulse first-light` writes it, as far as the page needs it."""
+    own = {"edges": 20004, "delay": {"count": 20004, "histogram": [[1, 20000], [2, 4]]}}
+    measured = {
+        "wire": None,
+        "self": own,
+        "latency_timer": {"before_ms": 16, "in_use_ms": 1},
+        "crystal": {"ppm": 12.345, "uncertainty_ppm": 3.2, "clock_is_set": True},
+        "attach": {"baud": 3_000_000},
+    }
+    board = {"name": "icebreaker", "simulated": False, "clock_hz": "48000000", "register_map": "0.10"}
+    made = {"command": "first-light", "schema": 1, "litepulse": "0.2.0", "date": "2027-01-02T03:04:05Z", "passed": True, "board": board}
+    return made | {"measured": measured, "steps": [{"step": "wire", "state": "ok"}]} | changes
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A tree with a folder for reports."""
+    (tmp_path / tested.FOLDER).mkdir(parents=True)
+    monkeypatch.setattr(board_cards, "ROOT", tmp_path)
+    return tmp_path
+
+
+def put(root, name, report):
+    (root / tested.FOLDER / name).write_text(json.dumps(report))
+
+
+def test_the_page_without_reports(root):
+    files = {path: " ".join(text.split()) for path, text in board_cards.files().items()}
+    assert "**No report has been sent yet: nothing has been tested on hardware.**" in files["docs/boards/tested.md"]
+    assert all("Nothing on this card has been tested on hardware yet" in files[f"docs/boards/{name}.md"] for name in boards.NAMES)
+
+
+def test_a_report_that_was_sent_is_shown(root):
+    """On the page, in the order of boards and dates, and on the board's card."""
+    put(root, "ulx3s-1.json", sent(board=sent()["board"] | {"name": "ulx3s"}, measured=dict.fromkeys(sent()["measured"])))
+    put(root, "icebreaker-2.json", sent(passed=False, steps=[{"step": "self", "state": "fault"}], date="2027-02-02T03:04:05Z"))
+    put(root, "icebreaker-1.json", sent())
+    files = board_cards.files()
+    rows = [line for line in files["docs/boards/tested.md"].splitlines() if line.startswith("| ") and "JSON" in line]
+    assert rows[0] == (
+        "| iCEBreaker | 2027-01-02 | 0.2.0, map 0.10 | passed | 20,004 of 20,004 | 1, 2 | 48 MHz, +12.3 ± 3.2 ppm | 1 ms | 3,000,000 baud "
+        "| [JSON](reports/icebreaker-1.json) |"
+    )
+    assert "| failed: self |" in rows[1] and rows[2].startswith("| ULX3S |") and "No report" not in files["docs/boards/tested.md"]
+    assert "[Tested on metal](tested.md): 1 report without a fault." in files["docs/boards/icebreaker.md"].replace("\n", " ")
+    assert "Nothing on this card has been tested" in " ".join(files["docs/boards/orangecrab.md"].split())
+
+
+def test_a_report_is_taken_for_text(root):
+    """It was written by somebody else."""
+    put(root, "icebreaker-1.json", sent(litepulse="<b>|[x](y)", steps=[{"step": "<script>", "state": "fault"}]))
+    text = board_cards.files()["docs/boards/tested.md"]
+    assert r"\<b\>\|\[x\](y)" in text and r"failed: \<script\>" in text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        {},
+        sent(schema=2),
+        sent(command="certify"),
+        sent(board=sent()["board"] | {"simulated": True}),
+        sent(board=sent()["board"] | {"name": "arty"}),
+        sent(measured={}),
+        sent(steps=None),
+    ],
+)
+def test_what_is_no_report_is_named(wrong, root, capsys):
+    """A simulated one is none."""
+    put(root, "x.json", wrong)
+    assert board_cards.main(["--check"]) == 1
+    assert "docs/boards/reports/x.json: no report of litepulse first-light" in capsys.readouterr().err

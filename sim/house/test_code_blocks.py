@@ -64,6 +64,7 @@ NOT_CODE = {
     ("docs/cable.md", "/dev/litepulse/by-id"): "names of devices",
     ("docs/certify.md", "true baud"): "output, compared by sim/linux/test_certify_soc.py",
     ("docs/certify.md", "litepulse: certify: nothing"): "a message",
+    ("docs/cli.md", "OK    wire"): "output, with a board, of the form that sw/tests/test_first_light.py compares",
     ("docs/core.md", "pulses "): "a diagram",
     ("docs/develop/clocks.md", "min(J"): "a formula",
     ("docs/lin.md", "[Match]"): "a file for systemd-networkd, tried by sim/pc/test_lin_programs.py",

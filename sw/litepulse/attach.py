@@ -51,6 +51,10 @@ _REFUSALS = {errno.EIO: "no answer", errno.EINVAL: "not by this bridge or this p
 _TCGETS2, _TCSETS2, _TERMIOS2 = 0x802C542A, 0x402C542B, 44
 
 
+class OnlyRoot(LitePulseError):
+    """This user may not give a port to the kernel."""
+
+
 @dataclass(frozen=True)
 class Found:
     """What answers behind a port."""
@@ -242,7 +246,7 @@ class Link:
             problem = self.host.run("modprobe", MODULE)[1]
         self._ours = None
         if failure.errno == errno.EPERM:
-            raise LitePulseError(f"{self.port.path}: only root may give a port to the kernel: try it with sudo")
+            raise OnlyRoot(f"{self.port.path}: only root may give a port to the kernel: try it with sudo")
         if (self.host.sysfs / "module" / MODULE).exists():
             raise LitePulseError(f"{self.port.path}: the kernel does not take the port ({failure.strerror}); its log may say more (dmesg)")
         if "Key was rejected" in problem or "Required key" in problem:

@@ -27,7 +27,7 @@ def make_parser(words: Sequence[str] | None = None) -> arguments.Parser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=arguments.Parser)
     for name, text in VERBS.items():
         if name in loaded:
-            import_module(f"litepulse.commands.{name}").add(verbs)
+            import_module(f"litepulse.commands.{name.replace('-', '_')}").add(verbs)
         else:
             verbs.add_parser(name, help=text)
     parser.set_defaults(parser=parser)  # for what speaks of the whole command line

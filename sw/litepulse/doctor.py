@@ -43,7 +43,7 @@ class Doctor:
 
     def run(self) -> list[Check]:
         """The Checks, in order; later ones know what earlier ones found. BadInput if it is not clear which port is meant."""
-        self._choose()
+        self.choose()
         return [
             check()
             for check in (
@@ -62,7 +62,8 @@ class Doctor:
             )
         ]
 
-    def _choose(self) -> None:
+    def choose(self) -> None:
+        """Finds the port. BadInput if it is not clear which one is meant."""
         if self.path is None:
             boards = attached.boards(self.host)
             plugged = find_bridges(self.host)

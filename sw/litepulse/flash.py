@@ -9,10 +9,11 @@ import hashlib
 import importlib.util
 import json
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from litepulse import compatibility, flash_boards
 from litepulse.errors import BadInput, LitePulseError, Unsupported, printable, shown
@@ -238,6 +239,17 @@ def command(chosen: Chosen, mode: str, program: str, serial: str | None = None) 
     # A name that begins with - would be an option.
     path = str(chosen.path)
     return [program, *which, *board.programmers[program][mode], f"./{path}" if path.startswith("-") else path]
+
+
+def write(chosen: Chosen, words: Sequence[str], out: IO[Any] | None = None) -> None:
+    """Runs such a command. out: where its standard output goes, if not to ours. LitePulseError if it fails."""
+    try:
+        status = subprocess.run(words, stdout=out, check=False).returncode
+    except OSError as error:
+        raise LitePulseError(f"{words[0]}: {error.strerror}") from None
+    if status:
+        ended = f"signal {-status}" if status < 0 else f"status {status}"
+        raise LitePulseError(f"{chosen.board.title}: {words[0]} ended with {ended}; what it reported stands above")
 
 
 def note(chosen: Chosen) -> str:

@@ -22,6 +22,7 @@ from litepulse.usb_boards import BOARDS as TABLE
 
 OPEN_SECONDS = 2.0  # how long a port that was just plugged in may take until it can be opened
 _STEP = 0.02  # seconds between two tries
+_STA_UNSYNC = 0x40  # of linux/timex.h
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,22 @@ class Host:
     def release() -> str:
         """Of the kernel that runs."""
         return os.uname().release
+
+    def clock_is_set(self) -> bool | None:
+        """Whether a time service keeps this PC's clock right; None if that cannot be known."""
+        import ctypes
+
+        # chronyd marks the kernel's clock only with `rtcsync`.
+        if re.search(r"(?m)^Leap status *: Normal$", self.run("chronyc", "-n", "tracking")[1]):
+            return True
+        values = ctypes.create_string_buffer(256)  # struct timex, all 0: nothing is set
+        try:
+            if ctypes.CDLL(None).adjtimex(values) < 0:
+                return None
+        except AttributeError:  # of Linux only
+            return None
+        *_, status = struct.unpack_from("@Illlli", values)
+        return not status & _STA_UNSYNC
 
 
 def text(path: str | Path) -> str:
@@ -187,6 +204,34 @@ def _of_node(path: str, node: Path) -> Port:
             values |= {name: printable(text(folder / file)) for name, file in names.items()} | {"usb": folder}
             break
     return Port(path, node.name, **values)
+
+
+@dataclass(frozen=True)
+class UsbDevice:
+    """A USB device. folder: the kernel's; nodes: what a program that writes its flash has to open."""
+
+    folder: Path
+    title: str
+    serial: str
+    nodes: tuple[Path, ...]
+
+
+def usb_devices(host: Host, vendor: str, chip: str) -> list[UsbDevice]:
+    """The USB devices with these ids. BadInput where there is no USB at all."""
+    folder = host.sysfs / "bus" / "usb" / "devices"
+    if not folder.is_dir():
+        raise BadInput("this system shows no USB devices (a container?)")
+    found: list[UsbDevice] = []
+    for path in sorted(folder.iterdir()):
+        if (text(path / "idVendor"), text(path / "idProduct")) != (vendor, chip):
+            continue
+        # A DAPLink is driven through its HID interface.
+        nodes = [host.dev / hid.name for hid in sorted(path.glob(f"{path.name}:*/*/hidraw/hidraw*"))]
+        if not nodes:
+            nodes = [host.dev / "bus" / "usb" / text(path / "busnum").zfill(3) / text(path / "devnum").zfill(3)]
+        title = printable(f"{text(path / 'manufacturer')} {text(path / 'product')}".strip())
+        found.append(UsbDevice(path.resolve(), title, printable(text(path / "serial")), tuple(nodes)))
+    return found
 
 
 def find_bridges(host: Host) -> list[Port]:

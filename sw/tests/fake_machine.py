@@ -55,6 +55,7 @@ class Machine:
         for name in (
             "sysfs/class/tty",
             "sysfs/dev/char",
+            "sysfs/bus/usb/devices",
             "sysfs/devices/platform",
             "dev/serial/by-id",
             "proc",
@@ -82,6 +83,12 @@ class Machine:
         usb = f"sysfs/devices/pci0/usb1/{place}"
         for file, text in descriptor.items():
             self.write(f"{usb}/{file}", text)
+        number = place.rpartition("-")[2]
+        self.write(f"{usb}/busnum", "1")
+        self.write(f"{usb}/devnum", number)
+        self.write(f"dev/bus/usb/001/{number.zfill(3)}", "")
+        (self.sysfs / "bus" / "usb" / "devices" / place).unlink(missing_ok=True)
+        (self.sysfs / "bus" / "usb" / "devices" / place).symlink_to(self.folder / usb)
         function = f"{usb}/{place}:1.{int(interface)}"
         self.write(f"{function}/bInterfaceNumber", interface)
         if latency:
@@ -189,7 +196,8 @@ def pretend(machine):
 
     os.open = open_port
     attached.Attached.set = set_value
-    attached.Host = ports.Host = lambda: machine.host
+    # A class, because modules that are loaded later have it in their annotations.
+    attached.Host = ports.Host = type("Host", (Host,), {"__new__": lambda _: machine.host})
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ VERBS = {
     "detach": (["detach", "/nonexistent"], 2),
     "flash": (["flash", "--board", "ulx3s", "--file", "{bitstream}", "--dry-run"], 0),
     "doctor": (["doctor", "/nonexistent"], 1),
+    "first-light": (["first-light", "--yes", "--edges", "20", "--for", "20ms", "-o", "{report}"], 1),  # tx is not wired to rx
     "plot": (["plot", "{result}"], 0),
     "completion": (["completion", "bash"], 0),
 }
@@ -71,7 +72,9 @@ STYLES = dict.fromkeys(
     ["json", "csv", "vnl"],
 )
 STYLES |= dict.fromkeys(["align", "clock emit", "clock follow", "clock compare"], ["json", "csv", "vnl"])
-STYLES |= dict.fromkeys(["info", "mark", "stop", "doctor", "lsl", "lin inject", "lin request", "certify", "explain"], ["json"])
+STYLES |= dict.fromkeys(
+    ["info", "mark", "stop", "doctor", "lsl", "lin inject", "lin request", "certify", "explain", "first-light"], ["json"]
+)
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
 ENDLESS = {
@@ -114,7 +117,7 @@ def words(board, tmp_path):
     (tmp_path / "result").write_text(json.dumps(result | {"edges": edges}))
 
     def make(verb, style=None):
-        made = {name: tmp_path / name for name in ("bytes", "pulses", "result", "bitstream")}
+        made = {name: tmp_path / name for name in ("bytes", "pulses", "result", "bitstream", "report")}
         filled = [word.format(**made, ldf=LDF, entries=ENTRIES) for word in VERBS[verb][0]]
         port = [] if verb in ("attach", "detach", "doctor", "flash", "plot") else ["--port", board.spec]
         return [*COMMAND, *port, *filled, *([f"--{style}"] if style else [])]

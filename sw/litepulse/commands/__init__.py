@@ -25,6 +25,7 @@ VERBS = {
     "attach": "make a board on a serial port a device of the kernel, until detached or unplugged",
     "detach": "give a serial port back that was attached",
     "flash": "write a release's bitstream to a board, by the program for that board",
+    "first-light": "try a new board from its plug to its pins, step by step: one page and one JSON to send",
     "doctor": "check all there is between a board on a cable and its devices",
     "plot": "plot a recorded result",
     "completion": "print a script that lets a shell complete verbs and options",

@@ -2,13 +2,12 @@
 """litepulse flash"""
 
 import shlex
-import subprocess
 from argparse import Namespace
 
 from litepulse import flash, flash_boards, output
 from litepulse.commands import VERBS
 from litepulse.commands.arguments import Verbs
-from litepulse.errors import BadInput, LitePulseError
+from litepulse.errors import BadInput
 
 EXAMPLES = """examples:
   litepulse flash --board icebreaker                                  of the installed bitstreams
@@ -65,12 +64,6 @@ def run(args: Namespace) -> int:
     output.write("\n".join(lines))
     if args.dry_run:
         return 0
-    try:
-        status = subprocess.run(words, check=False).returncode
-    except OSError as error:
-        raise LitePulseError(f"{program}: {error.strerror}") from None
-    if status:
-        ended = f"signal {-status}" if status < 0 else f"status {status}"
-        raise LitePulseError(f"{chosen.board.title}: {program} ended with {ended}; what it reported stands above")
+    flash.write(chosen, words)
     output.write("written")
     return 0
