@@ -12,12 +12,12 @@ matter. Of several rows, the sums are over the pairs of all of them; no pair is 
 What r(1) says:
 
 - -1: each error comes back with the other sign in the next period.
-- -1/2, and 0 beyond: each edge is off by itself, as where it waits for an absolute time. One late edge makes a long period, then a
-  short one.
-- 0: each period is off by itself, as where each waits from the one before. Errors add up.
+- -1/2, and 0 beyond: the errors of the edges are independent, as where each edge waits for an absolute time. One late edge makes a long
+  period, then a short one.
+- 0: the errors of the periods are independent, as where each edge waits from the one before. Errors add up.
 - towards 1: the period drifts.
 
-Of n periods that are each off by themselves, r(k) is within 2 / sqrt(n) of 0 in 95 of 100 cases.
+Of n periods with independent errors, r(k) is within 2 / sqrt(n) of 0 in 95 of 100 cases.
 """
 
 import itertools
@@ -98,7 +98,7 @@ class Autocorrelation:
 
 
 def bound(count: int) -> float:
-    """95 of 100 values are no farther from 0 if each of `count` periods is off by itself."""
+    """95 of 100 values are no farther from 0 if the errors of `count` periods are independent."""
     return 2 / math.sqrt(count) if count else math.inf
 
 
@@ -110,4 +110,4 @@ def describe(values: Sequence[float | None], count: int) -> str:
         return f"all {count} equal"
     beyond = [abs(value) for value in values[1:] if value is not None]
     more = f", at most ±{max(beyond):.3f} at lags 2 to {len(values)}" if beyond else ""
-    return f"autocorrelation {values[0]:+.3f} at lag 1{more}, {count} periods; ±{bound(count):.3f} if each is off by itself"
+    return f"autocorrelation {values[0]:+.3f} at lag 1{more}, {count} periods; ±{bound(count):.3f} if independent"

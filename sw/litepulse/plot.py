@@ -561,7 +561,7 @@ def _correlation_axes(axis: Any, series: Series, colours: Theme) -> None:
     """Whether the error of a period comes back in those after it."""
     limit = autocorrelation.bound(series.correlated)
     values = [value or 0.0 for value in series.correlation]
-    axis.axhspan(-limit, limit, color=colours.tick, alpha=0.15, label=f"±{limit:.3f}: 95 % of these, if each period is off by itself")
+    axis.axhspan(-limit, limit, color=colours.tick, alpha=0.15, label=f"±{limit:.3f}: 95 % of these, if periods are independent")
     axis.axhline(0, color=colours.ink, linewidth=0.8)
     axis.bar(range(1, len(values) + 1), values, width=0.4, color=colours.points)
     axis.set(xlabel="lag [periods]", ylabel="autocorrelation", xlim=(0.4, len(values) + 0.6), ylim=(-1.05, 1.05))

@@ -50,7 +50,7 @@ def test_an_error_that_comes_back_with_the_other_sign(count, mean):
     assert values == [(-1.0) ** k for k in range(1, min(10, count // 4) + 1)]
 
 
-def test_edges_that_are_off_by_themselves():
+def test_edges_with_independent_errors():
     """Exactly -1/2 at lag 1 and 0 beyond: shifts of the sequence do not correlate, periods are its differences."""
     jitter = list(itertools.islice(itertools.cycle(m_sequence()), 4 * 1023 + 20))
     periods = [1000 + 3 * (b - a) for a, b in zip(jitter, jitter[1:])]
@@ -58,7 +58,7 @@ def test_edges_that_are_off_by_themselves():
         assert of(periods[: 4 * 1023 + k], lags=k)[-1] == (-0.5 if k == 1 else 0)
 
 
-def test_periods_that_are_off_by_themselves():
+def test_periods_with_independent_errors():
     """White noise: the mean square of r(k) is 1/n, and none of these ten is beyond four of its roots."""
     chance = random.Random(7)
     values = of([chance.gauss(0, 1) for _ in range(40_000)])
@@ -101,7 +101,7 @@ def test_where_it_is_not_defined(values):
 def test_in_words():
     assert describe([], 3) == "of 3 periods there is no autocorrelation yet" and describe([None] * 2, 100) == "all 100 equal"
     assert describe([-0.5, 0.02, None, -0.04], 400) == (
-        "autocorrelation -0.500 at lag 1, at most ±0.040 at lags 2 to 4, 400 periods; ±0.100 if each is off by itself"
+        "autocorrelation -0.500 at lag 1, at most ±0.040 at lags 2 to 4, 400 periods; ±0.100 if independent"
     )
 
 
