@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether the error of a period comes back in those after it: the autocorrelation of the deviations of the periods. Pure, no device.
+"""Whether the error of a period comes back in those after it: the autocorrelation of the deviations
+of the periods. Pure, no device.
 
-With the deviations d(1) to d(n) of periods in a row from any one value, the autocorrelation at lag k is the correlation coefficient of
-the pairs d(i), d(i + k), for i from 1 to n - k:
+With the deviations d(1) to d(n) of periods in a row from any one value, the autocorrelation at lag
+k is the correlation coefficient of the pairs d(i), d(i + k), for i from 1 to n - k:
 
     r(k) = sum((d(i) - x) (d(i + k) - y)) / sqrt(sum((d(i) - x)^2) sum((d(i + k) - y)^2))
 
-where x is the mean of the d(i), and y that of the d(i + k). It is from -1 to 1, and the value that the deviations are from does not
-matter. Of several rows, the sums are over the pairs of all of them; no pair is from two rows. It is not defined where all are equal.
+where x is the mean of the d(i), and y that of the d(i + k). It is from -1 to 1, and the value that
+the deviations are from does not matter. Of several rows, the sums are over the pairs of all of
+them; no pair is from two rows. It is not defined where all are equal.
 
 What r(1) says:
 
 - -1: each error comes back with the other sign in the next period.
-- -1/2, and 0 beyond: the errors of the edges are independent, as where each edge waits for an absolute time. One late edge makes a long
-  period, then a short one.
-- 0: the errors of the periods are independent, as where each edge waits from the one before. Errors add up.
+- -1/2, and 0 beyond: the errors of the edges are independent, as where each edge waits for an
+  absolute time. One late edge makes a long period, then a short one.
+- 0: the errors of the periods are independent, as where each edge waits from the one before. Errors
+  add up.
 - towards 1: the period drifts.
 
 Of n periods with independent errors, r(k) is within 2 / sqrt(n) of 0 in 95 of 100 cases.
@@ -30,7 +33,8 @@ _PIECE = 512  # values that are summed at a time
 
 
 class Autocorrelation:
-    """Sums, to which one deviation after the other is added. Whole numbers stay exact; others should be small, as deviations are."""
+    """Sums, to which one deviation after the other is added. Whole numbers stay exact; others
+    should be small, as deviations are."""
 
     def __init__(self, lags: int = LAGS) -> None:
         self.lags, self.count = lags, 0
@@ -83,7 +87,8 @@ class Autocorrelation:
         self._before, self._new = values[-self.lags :], []
 
     def values(self) -> list[float | None]:
-        """r(1), r(2), …, as far as there are four times as many periods as the lag; None where it is not defined."""
+        """r(1), r(2), …, as far as there are four times as many periods as the lag; None where it
+        is not defined."""
         self._sum()
         return [self._at(k) for k in range(1, min(self.lags, self.count // 4) + 1)]
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts back the settings of the machine that a program has changed, when that program was killed: a process of its own, which waits for it."""
+"""Puts back the settings of the machine that a program has changed, when that program was killed.
+
+It is a process of its own, which waits for that.
+"""
 
 import contextlib
 import json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Idle states of the processors (C-states), and what the kernel's command line says about them, in numbers and in words."""
+"""Idle states of the processors (C-states), and what the kernel's command line says about them, in
+numbers and in words."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +16,11 @@ LONG_US = 20  # a wake-up that takes longer is worth a remark: a tenth of a bit 
 
 @dataclass(frozen=True)
 class IdleState:
-    """One that the kernel shows. latency_us: how long leaving it takes; files: its switch for each processor; off: for how many it is off."""
+    """One that the kernel shows.
+
+    latency_us: how long leaving it takes; files: its switch for each processor; off: for how many
+    it is off
+    """
 
     number: int
     name: str

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Settings of the machine that programs change for a while: what each was, which program holds it, and how it is put back.
+"""Settings of the machine that programs change for a while: what each was, which program holds it,
+and how it is put back.
 
-The kernel undoes nothing of this when a program ends. So a journal, a file in a folder of this user, has each setting from before it is
-changed until it is put back. Whoever comes first puts back: the program when it leaves its context, its guardian (guardian.py) when it was
-killed, or the next program that opens the journal when both were.
+The kernel undoes nothing of this when a program ends. So a journal, a file in a folder of this
+user, has each setting from before it is changed until it is put back. Whoever comes first puts
+back: the program when it leaves its context, its guardian (guardian.py) when it was killed, or the
+next program that opens the journal when both were.
 
-An address names a setting: "file PATH", or "nice" or "policy" with "NUMBER STARTED PROC" of a thread, so that another thread that has
-got the same number is not taken for it.
+An address names a setting: "file PATH", or "nice" or "policy" with "NUMBER STARTED PROC" of a
+thread, so that another thread that has got the same number is not taken for it.
 """
 
 import contextlib
@@ -59,7 +61,8 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Change:
-    """A setting as it was before, and as it is now; both are the same if it was so already. where: a file, or a thread of the kernel."""
+    """A setting as it was before, and as it is now; both are the same if it was so already. where:
+    a file, or a thread of the kernel."""
 
     name: str
     where: str
@@ -141,7 +144,8 @@ def stat_fields(folder: Path) -> list[str]:
 
 
 def started_at(folder: Path) -> str | None:
-    """When a process started, in the kernel's ticks since boot; None if it has ended (a zombie has)."""
+    """When a process started, in the kernel's ticks since boot; None if it has ended (a zombie
+    has)."""
     fields = stat_fields(folder)
     return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else None
 
@@ -171,7 +175,11 @@ class Journal:
 
     @contextlib.contextmanager
     def _open(self) -> Generator[Book]:
-        """What it has, written back in the end. LitePulseError if the folder could be another user's: what it says is written as this one."""
+        """What it has, written back in the end.
+
+        LitePulseError if others may write to the folder: what it says is written with the rights of
+        this user.
+        """
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             status = self.folder.lstat()
@@ -221,7 +229,8 @@ class Journal:
         return changes, refused, notes
 
     def release(self, who: str) -> list[str]:
-        """Puts back what one context holds alone; a sentence for each setting that is not as it was. May be called again."""
+        """Puts back what one context holds alone; a sentence for each setting that is not as it
+        was. May be called again."""
         if not self.exists:
             return []
         with self._open() as book:
@@ -266,7 +275,8 @@ class Journal:
 
     @staticmethod
     def _drop(book: Book, keep: Callable[[Hold], bool]) -> list[str]:
-        """Ends holds, the newest first. A setting goes to what the youngest of the others wanted, else to what it was.
+        """Ends holds, the newest first. A setting goes to what the youngest of the others wanted,
+        else to what it was.
 
         What another program has written meanwhile stays.
         """
@@ -284,7 +294,9 @@ class Journal:
                     write(address, value)
                     entry["became"] = value
                 elif now not in (entry["became"], value):
-                    notes.append(f"{about} is now {now}: another program has changed it from {entry['became']}, so it is not put back to {value}")
+                    notes.append(
+                        f"{about} is now {now}: another program has changed it from {entry['became']}, so it is not put back to {value}"
+                    )
             except OSError as error:
                 if error.errno not in _GONE:
                     notes.append(f"{about} cannot be put back to {value}: {error.strerror}")

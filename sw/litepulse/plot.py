@@ -327,7 +327,9 @@ def interval_series(title: str, note: str, intervals: Thinned, unit_ns: Fraction
         shown = f"{title}, median interval {fixed(median * unit_ns / 10**6, 6)} ms"
         late = [float((each - median) * unit_ns) for each in values]
         return periods.of(Series(shown, note, numbers, late, "interval", "interval − median [ns]"))
-    return periods.of(Series(title, note, numbers, [float(each * unit_ns) for each in values], "interval", "time since the edge before [ns]"))
+    return periods.of(
+        Series(title, note, numbers, [float(each * unit_ns) for each in values], "interval", "time since the edge before [ns]")
+    )
 
 
 def _from_rows(lines: Iterable[str], name: str) -> Series:

@@ -47,7 +47,8 @@ def _state_folder() -> Path:
     if os.geteuid() == 0:
         return Path("/run/litepulse")
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or "")
-    return folder / "litepulse" if folder.is_absolute() and folder.is_dir() else Path(f"/tmp/litepulse-{os.geteuid()}")
+    usable = folder.is_absolute() and os.access(folder, os.W_OK)  # after sudo -u it may be another user's
+    return folder / "litepulse" if usable else Path(f"/tmp/litepulse-{os.geteuid()}")
 
 
 @dataclass(frozen=True)

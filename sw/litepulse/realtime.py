@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The settings with which a Linux program answers sooner and more evenly, each by itself, all of them undone in the end.
+"""The settings with which a Linux program answers sooner and more evenly, each by itself, all of
+them undone in the end.
 
 with litepulse.Realtime(priority=80, lock_memory=True, cpus={3}, dma_latency=0):
     ...
@@ -16,12 +17,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from litepulse.errors import BadInput, Unsupported, check_text, shown
 from litepulse.units import Whole, whole, within
 
-if TYPE_CHECKING:
+if sys.platform == "linux":  # another system has no files for this
+    from litepulse import ports
     from litepulse.journal import Change
     from litepulse.tuning import Tuned, Tuning
 
@@ -34,26 +36,30 @@ _MOST_STATES = 10  # CPUIDLE_STATE_MAX of the kernel
 
 
 class Realtime:
-    """A context in which the settings hold. What was before it is there again behind it, also after an exception.
+    """A context in which the settings hold. What was before it is there again behind it, also after
+    an exception.
 
     Of the program, undone by the kernel if it is killed:
 
-    priority: SCHED_FIFO with this priority, 1 to 99, for the thread that enters. It does not pass to threads and processes that this one
-        starts (SCHED_RESET_ON_FORK)
+    priority: SCHED_FIFO with this priority, 1 to 99, for the thread that enters. It does not pass
+        to threads and processes that this one starts (SCHED_RESET_ON_FORK)
     lock_memory: all pages of the process stay in memory (mlockall)
     cpus: the thread that enters runs only on these processors, and what it starts, too
     dma_latency: no processor of the machine goes into an idle state that takes longer than this
     many microseconds to leave
         (/dev/cpu_dma_latency, held open)
 
-    Unsupported, which names the setting: one of these cannot be had; then none at all is left in force.
+    Unsupported, which names the setting: one of these cannot be had; then none at all is left in
+    force.
 
     Of the machine, undone by a guardian process if the program is killed:
 
-    worker_nice: nice, -20 to 19, of the kernel's workers that carry received bytes to the port's reader: those of the port alone from
-        Linux 7.2 on, all workers of the kernel that are bound to no processor before
+    worker_nice: nice, -20 to 19, of the kernel's workers that carry received bytes to the port's
+        reader: those of the port alone from Linux 7.2 on, all workers of the kernel that are bound
+        to no processor before
     worker_priority: SCHED_FIFO with this priority for all these workers
-    power: the port's adapter, and the hubs and buses before it, are not suspended while they are idle (power/control)
+    power: the port's adapter, and the hubs and buses before it, are not suspended while they are
+        idle (power/control)
     latency_timer: how many ms, 1 to 255, the port's USB adapter waits for more bytes
     cstates: numbers of idle states that no processor enters (cpuidle/stateN)
     governor: what chooses the clock of the processors, such as 'performance' (cpufreq)
@@ -62,8 +68,9 @@ class Realtime:
     Of these, each holds as far as it can be had: `refused` has a line for each that cannot.
 
     changes: what was changed of the machine, with `name`, `where`, `before` and `after`
-    notes: behind the context, what could not be put back, such as what another program has changed meanwhile; within it, what a program
-        that was killed together with its guardian had left and what is now put back
+    notes: behind the context, what could not be put back, such as what another program has changed
+        meanwhile; within it, what a program that was killed together with its guardian had left and
+        what is now put back
 
     Enter and leave it in the same thread.
     """
@@ -134,9 +141,6 @@ class Realtime:
 
     def _tune(self, undo: contextlib.ExitStack) -> "Tuned":
         """The machine."""
-        from litepulse import ports
-        from litepulse.tuning import Tuned
-
         tuned = Tuned(ports.Host())
         tuned.sweep()
         tuning = self._tuning()
@@ -146,8 +150,6 @@ class Realtime:
         return tuned
 
     def _tuning(self) -> "Tuning":
-        from litepulse.tuning import Tuning
-
         return Tuning(
             self.worker_nice, self.worker_priority, self.power, self.latency_timer, frozenset(self.cstates), self.governor, self.port
         )
@@ -248,7 +250,8 @@ def locked_kilobytes() -> int:
 
 
 def quietest_cpu() -> int:
-    """The processor to pin a thread to: an isolated one (isolcpus) that this process may use, else the last one that it may use."""
+    """The processor to pin a thread to: an isolated one (isolcpus) that this process may use, else
+    the last one that it may use."""
     _check_linux()
     allowed = os.sched_getaffinity(0)
     with contextlib.suppress(OSError, ValueError):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The settings of litepulse.Realtime: one table of all, and those of the machine, which outlive the program that sets them.
+"""The settings of litepulse.Realtime: one table of all, and those of the machine, which outlive the
+program that sets them.
 
 Of these, journal.py has what each was; guardian.py puts them back if the program is killed.
 """
@@ -29,7 +30,8 @@ BY_JOURNAL = "the program; killed, its guardian; else the next start"
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of the table. name: the argument of Realtime; word: that of --realtime; where: which file or call; becomes; undone: by whom.
+    """A row of the table. name: the argument of Realtime; word: that of --realtime; where: which
+    file or call; becomes; undone: by whom.
 
     port: it is about a serial port
     """
@@ -152,7 +154,8 @@ class _Lacking(Exception):
 
 
 def port_workers(host: Host, port: str) -> list[Path]:
-    """The workqueues that carry bytes from a port's driver and from the ttys of boards, as sysfs has them; from Linux 7.2 on."""
+    """The workqueues that carry bytes from a port's driver and from the ttys of boards, as sysfs
+    has them; from Linux 7.2 on."""
     folder, driver = host.sysfs / WORKQUEUES, port.rstrip("0123456789")
     if not folder.is_dir():
         return []
@@ -162,7 +165,8 @@ def port_workers(host: Host, port: str) -> list[Path]:
 
 
 def kworkers(host: Host) -> list[Path]:
-    """Folders of /proc of the kernel's threads that work for all processors; a program that only has such a name is none."""
+    """Folders of /proc of the kernel's threads that work for all processors; a program that only
+    has such a name is none."""
     found = [folder for folder in host.proc.glob("[0-9]*") if text(folder / "comm").startswith("kworker/u")]
     return sorted((folder for folder in found if stat_fields(folder)[1:2] == [_KTHREADD]), key=lambda folder: int(folder.name))
 
@@ -194,8 +198,8 @@ def governors(host: Host) -> list[str]:
 class Tuned:
     """Settings of the machine in force for a program.
 
-    changes: each with what it was and what it is; refused: a line for each that could not be had; notes: what a program that was killed had
-    left, and what could not be put back
+    changes: each with what it was and what it is; refused: a line for each that could not be had;
+    notes: what a program that was killed had left, and what could not be put back
     """
 
     host: Host

@@ -140,11 +140,13 @@ def test_rows_have_it_too(tmp_path, separator):
 
 
 def test_a_train_has_its_own():
-    """Of exact edges, 827586 and 6/29 ticks apart and rounded: never two long periods in a row, so -p / (1 - p) of p = 6/29. None where the period is a whole number of them."""
+    """Of exact edges, 827586 and 6/29 ticks apart, which are rounded: never two long periods in a
+    row, so -p / (1 - p) with p = 6/29. None where the period is a whole number of ticks."""
     series = plot.from_result(train(2000))
     assert series.correlated == 1999 and series.correlation[0] == pytest.approx(-6 / 23, abs=1e-3)
     assert plot.correlation_line(plot.from_result(train(50, Fraction(48_000)))) == "periods: all 49 equal"
-    assert plot.correlation_line(plot.from_result({"command": "latency", "stimulus": "a", "response": "b", "histogram": [], **SHARED})) is None
+    delays = {"command": "latency", "stimulus": "a", "response": "b", "histogram": [], **SHARED}
+    assert plot.correlation_line(plot.from_result(delays)) is None
 
 
 def test_bars_of_the_picture(drawn):

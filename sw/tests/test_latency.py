@@ -767,7 +767,9 @@ def test_compare_has_what_each_setting_was_and_is(tmp_path, monkeypatch):
     ]
     timer = "latency_timer: {} has no adapter with a latency timer that can be set"
     assert result["runs"][1] == {"settings": "+ latency timer 1 ms", "not_applied": timer.format(port)}
-    changes = [[(each["name"], each["before"], each["after"]) for each in run["echo"]["changed"]] for run in result["runs"] if "echo" in run]
+    changes = [
+        [(each["name"], each["before"], each["after"]) for each in run["echo"]["changed"]] for run in result["runs"] if "echo" in run
+    ]
     state, governor = [("cstates", "0", "1")] * 4, [("governor", "powersave", "performance")] * 2
     assert changes == [[], state, 2 * state, 2 * state + governor]
     lines = [line for line in done.stdout.splitlines() if "->" in line or "not tried" in line]
