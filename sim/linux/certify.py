@@ -169,6 +169,7 @@ def result_of(port, seen):
             "processor": "VexRiscv, 50 MHz",
             "processors": 1,
             "governor": None,
+            "idle": {"driver": None, "states": [], "intel_idle_max_cstate": None, "says": "this kernel shows no idle states"},
             "virtual": None,
             "load_average": None,
         },

@@ -18,7 +18,6 @@ import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
-from glob import escape
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -30,13 +29,12 @@ from litepulse.backends.uartbone import SerialStream, UARTBone, bridge_clock, ho
 from litepulse.errors import BadInput, LitePulseError, TransportError, Unsupported
 from litepulse.limits import DEFAULT_BAUD
 from litepulse.ports import Host, Port, SerialFlags, check_interface, describe, text
+from litepulse.tuning import HIGHEST_NICE, LATENCY_MS, port_workers
 
 MODULE = "litepulse_uartbone"
 LDISC = "litepulse"  # the line discipline's name in /proc/tty/ldiscs
 N_TTY, N_LITEPULSE = 0, driver_abi.LDISC  # line disciplines
 BAUDS = (3_000_000, 2_000_000, 1_500_000, 1_000_000, 500_000, 230_400)
-LATENCY_MS = 1
-HIGHEST_NICE = -20
 _PATIENCE = 0.2  # seconds for an answer while the port is looked at: three times that, and some silence, are well below 2 s
 _APPEAR = 8.0  # seconds in which the kernel has made the devices
 _VANISH = 8.0  # and removed them
@@ -165,11 +163,10 @@ def workers(host: Host, port: Port) -> list[Path]:
 
     Unsupported: the kernel has none for this port.
     """
-    folder, driver = host.sysfs / "devices" / "virtual" / "workqueue", port.name.rstrip("0123456789")
-    ours = sorted(folder.glob(f"{escape(driver)}-*"))
-    if not ours:
+    queues = port_workers(host, port.name)
+    if not queues:
         raise Unsupported("realtime: this kernel has no workers for this port alone, as Linux 7.2 does: docs/tty.md says what can be done")
-    return sorted({*ours, *folder.glob("ttyPULSE-*")})
+    return queues
 
 
 def raise_workers(host: Host, port: Port) -> list[str]:

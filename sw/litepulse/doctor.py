@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from litepulse import attach, attached, compatibility
+from litepulse import attach, attached, compatibility, idle, tuning
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse
 from litepulse.limits import DEFAULT_BAUD
 from litepulse.ports import Host, Port, choose, describe, find_bridges, may_open, preferred, sibling, text
@@ -54,6 +54,8 @@ class Doctor:
                 self.permissions,
                 self.free,
                 self.latency,
+                self.idle,
+                self.governor,
                 self.bridge,
                 self.rate,
                 self.core,
@@ -276,6 +278,26 @@ class Doctor:
             f"{now} ms: every answer comes so much later",
             f"echo {attach.LATENCY_MS} | sudo tee {self.port.latency_file}",
         )
+
+    # The processors ---------------------------------------------------------------------------------------------------
+
+    def idle(self) -> Check:
+        """How long a processor takes to wake up when a byte comes."""
+        words = idle.describe(self.host)
+        deepest = idle.longest_wakeup(idle.idle_states(self.host))
+        if deepest is None or deepest.latency_us <= idle.LONG_US:
+            return Check("idle states", OK, words)
+        return Check("idle states", NOTE, f"{words}; litepulse.Realtime(dma_latency=0) or (cstates=[{deepest.number}]) prevents that")
+
+    def governor(self) -> Check:
+        """Whether their clock is slow while there is little to do."""
+        found = tuning.governors(self.host)
+        if not found:
+            return Check("governor", OK, "this kernel shows none")
+        if found == [tuning.GOVERNOR]:
+            return Check("governor", OK, found[0])
+        finding = f"{', '.join(found)}: the clock may be low when a byte comes"
+        return Check("governor", NOTE, f"{finding}; litepulse.Realtime(governor='{tuning.GOVERNOR}') raises it meanwhile")
 
     # The board --------------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from litepulse import autocorrelation
+from litepulse.autocorrelation import Autocorrelation
 from litepulse.distribution import Distribution
 from litepulse.errors import BadInput, lacking, shown
 from litepulse.measurement import histogram
@@ -70,6 +72,8 @@ class Series:
     band: bool = False  # slow enough to be compared with what software does
     stacks: Sequence[tuple[str, Sequence[float]]] = ()  # parts of each y, by their names: drawn one on the other
     curves: Sequence[tuple[str, Sequence[float], Sequence[float]]] = ()  # (name, x, y), on logarithmic axes
+    correlation: Sequence[float | None] = ()  # of the deviations of the periods, at lags 1, 2, …
+    correlated: int = 0  # periods that it is of
 
 
 class Thinned:
@@ -120,6 +124,32 @@ class Thinned:
         return "" if self._size == 1 else f"; {len(self.points()[0]):,} of {self.count:,} {what} drawn, all extremes among them"
 
 
+class Periods:
+    """The periods of the first kind of edge that comes, such as rising ones at input 0: how far each is from the first one."""
+
+    def __init__(self) -> None:
+        self.sums = Autocorrelation()
+        self._kind: Any = None
+        self._before: Any = None
+        self._first: Any = None
+
+    def edge(self, kind: Any, time: Any) -> None:
+        """An edge; `time` is a number, exact."""
+        if self._before is None:
+            self._kind, self._before = kind, time
+        elif kind == self._kind:
+            period, self._before = time - self._before, time
+            if self._first is None:
+                self._first = period
+            deviation = period - self._first
+            self.sums.add(deviation if isinstance(deviation, int) else float(deviation))
+
+    def of(self, series: Series) -> Series:
+        """The same with their autocorrelation."""
+        series.correlation, series.correlated = self.sums.values(), self.sums.count
+        return series
+
+
 def load(path: str | Path) -> Series:
     """The Series in a file written by --json, --csv or --vnl; `-` is standard input. Raises BadInput."""
     name = "standard input" if str(path) == "-" else Path(path).name
@@ -167,12 +197,14 @@ def from_result(result: dict[str, Any]) -> Series:
     if command == "clock compare":
         return stability_series(result, note)
     if command == "capture":
-        before, intervals = None, Thinned()
-        for tick in (e["tick"] for e in result["edges"]):
+        before, intervals, periods = None, Thinned(), Periods()
+        for edge in result["edges"]:
+            tick = edge["tick"]
             if before is not None:
                 intervals.add(intervals.count + 1, tick - before)
             before = tick
-        return interval_series(f"{intervals.count + (before is not None)} edges", note, intervals, tick_ns)
+            periods.edge((edge.get("channel"), edge.get("level")), tick)
+        return interval_series(f"{intervals.count + (before is not None)} edges", note, intervals, tick_ns, periods)
     if command in ("send", "sequence"):
         errors = Thinned()
         for item in result["launched"]:
@@ -240,6 +272,7 @@ def delay_series(title: str, note: str, rows: Sequence[tuple[int, int]], width: 
 def train_series(result: dict[str, Any]) -> Series:
     """Timing error of each edge against the exact, unrounded ideal, in ns."""
     tick_ns = Fraction(10**9) / Fraction(result["tick_hz"])
+    tick = float(tick_ns)
     period = Fraction(result["period_ticks"])
     start = Fraction(result["start"]) if result["start"] is not None else Fraction(0)
     changes = [(c["pulse"], Fraction(c["tick_exact"]), Fraction(c["period_ticks"])) for c in result.get("changes", [])]
@@ -251,13 +284,17 @@ def train_series(result: dict[str, Any]) -> Series:
                 first, a, p = change
         return a + (n - first) * p
 
-    errors, deviations = Thinned(), Thinned()
+    errors, deviations, sums = Thinned(), Thinned(), Autocorrelation()
     before: tuple[int, Fraction] | None = None
-    for n, tick in zip(result["pulses"], result["launched"]):
-        error = tick - ideal(n)
+    for n, launched in zip(result["pulses"], result["launched"]):
+        error = launched - ideal(n)
         errors.add(n, float(error * tick_ns))
         if before is not None and n == before[0] + 1:
-            deviations.add(deviations.count + 1, float((error - before[1]) * tick_ns))
+            deviation = float(error - before[1])
+            deviations.add(deviations.count + 1, deviation * tick)
+            sums.add(deviation)
+        else:
+            sums.cut()
         before = n, error
     numbers, late = errors.points()
     periods, intervals = deviations.points()
@@ -271,12 +308,14 @@ def train_series(result: dict[str, Any]) -> Series:
         "edge − exact ideal [ns]",
         intervals_ns=intervals,
         periods=periods,
-        tick_ns=float(tick_ns),
+        tick_ns=tick,
         band=period * tick_ns > 10**6,
+        correlation=sums.values(),
+        correlated=sums.count,
     )
 
 
-def interval_series(title: str, note: str, intervals: Thinned, unit_ns: Fraction) -> Series:
+def interval_series(title: str, note: str, intervals: Thinned, unit_ns: Fraction, periods: Periods) -> Series:
     """The Series of exact intervals, in units of `unit_ns`: how far each is from their median or, if they differ much, how long it is."""
     numbers, values = intervals.points()
     if not numbers:
@@ -286,15 +325,19 @@ def interval_series(title: str, note: str, intervals: Thinned, unit_ns: Fraction
     median = samples[(len(samples) - 1) // 2]
     if max(abs(each - median) for each in values) < REGULAR * median:
         shown = f"{title}, median interval {fixed(median * unit_ns / 10**6, 6)} ms"
-        return Series(shown, note, numbers, [float((each - median) * unit_ns) for each in values], "interval", "interval − median [ns]")
-    return Series(title, note, numbers, [float(each * unit_ns) for each in values], "interval", "time since the edge before [ns]")
+        late = [float((each - median) * unit_ns) for each in values]
+        return periods.of(Series(shown, note, numbers, late, "interval", "interval − median [ns]"))
+    return periods.of(
+        Series(title, note, numbers, [float(each * unit_ns) for each in values], "interval", "time since the edge before [ns]")
+    )
 
 
 def _from_rows(lines: Iterable[str], name: str) -> Series:
     """The Series of CSV or vnlog; a vnlog's first line says what it came from."""
     separator, column, count = None, None, 0
     notes: list[str] = []
-    intervals = Thinned()
+    intervals, periods, now = Thinned(), Periods(), Fraction(0)
+    kinds: list[int] = []
     for line in lines:
         if not line.strip():
             continue
@@ -306,16 +349,21 @@ def _from_rows(lines: Iterable[str], name: str) -> Series:
             if "dt_ms" not in names:
                 raise _NotPlottable(f"{_NO_RESULT}: neither JSON, nor rows with a column dt_ms")
             column = names.index("dt_ms")
+            kinds = [names.index(name) for name in ("channel", "value") if name in names]
         elif not line.startswith("#"):
             count += 1
-            value = line.split(separator)[column]
+            cells = line.strip().split(separator)
+            value = cells[column]
             if value not in ("-", ""):
-                intervals.add(intervals.count + 1, Fraction(value))
+                interval = Fraction(value)
+                intervals.add(intervals.count + 1, interval)
+                now += interval
+            periods.edge([cells[place] for place in kinds], now)
     if column is None:
         raise _NotPlottable(f"{_NO_RESULT}: it is empty")
     backend = next((note.removeprefix("backend:").strip() for note in notes if note.startswith("backend:")), None)
     note = "backend not recorded in this format" if backend is None else f"{SIMULATED} (sim)" if backend == "sim" else backend
-    return interval_series(f"{count} edges of {name}", note, intervals, Fraction(10**6))
+    return interval_series(f"{count} edges of {name}", note, intervals, Fraction(10**6), periods)
 
 
 def text(series: Series, width: int, plain: bool = False) -> list[str]:
@@ -349,7 +397,10 @@ def save(series: Series, path: str | Path, theme: str = "light") -> None:
     colours = THEMES[theme]
     train = series.intervals_ns is not None
     with matplotlib.rc_context(settings(colours)):
-        figure, axes = pyplot.subplots(2 if train else 1, 1, figsize=(9, 7 if train else 4.5), squeeze=False)
+        heights = [3.5, 3.5] if train else [4.5]
+        if is_correlated := any(value is not None for value in series.correlation):
+            heights.append(2.2)
+        figure, axes = pyplot.subplots(len(heights), 1, figsize=(9, sum(heights)), height_ratios=heights, squeeze=False)
         figure.set_layout_engine("constrained", rect=(0, 0.03, 1, 0.97))
         try:
             if train:
@@ -367,6 +418,8 @@ def save(series: Series, path: str | Path, theme: str = "light") -> None:
                     reach = 2 * (series.tick_ns or 1)
                     axes[0][0].set_ylim(series.y[0] - reach, series.y[0] + reach)
                 _ticks(axes[0][0])
+            if is_correlated:
+                _correlation_axes(axes[-1][0], series, colours)
             figure.suptitle(series.title)
             is_simulated = series.note.startswith(SIMULATED)
             note = {"fontsize": 9, "weight": "bold", "color": colours.simulated if is_simulated else colours.ink}
@@ -504,6 +557,25 @@ def _train_axes(figure: Any, top: Any, bottom: Any, series: Series, colours: The
     if microseconds:
         top.set_ylabel("period error [µs]")
         top.yaxis.set_major_formatter(_thousandth)
+
+
+def _correlation_axes(axis: Any, series: Series, colours: Theme) -> None:
+    """Whether the error of a period comes back in those after it."""
+    limit = autocorrelation.bound(series.correlated)
+    values = [value or 0.0 for value in series.correlation]
+    axis.axhspan(-limit, limit, color=colours.tick, alpha=0.15, label=f"±{limit:.3f}: 95 % of these, if periods are independent")
+    axis.axhline(0, color=colours.ink, linewidth=0.8)
+    axis.bar(range(1, len(values) + 1), values, width=0.4, color=colours.points)
+    axis.set(xlabel="lag [periods]", ylabel="autocorrelation", xlim=(0.4, len(values) + 0.6), ylim=(-1.05, 1.05))
+    _ticks(axis)
+    axis.legend(loc="upper right")
+
+
+def correlation_line(series: Series) -> str | None:
+    """One line about the periods; None if this is no series of them."""
+    if not series.correlated:
+        return None
+    return f"periods: {autocorrelation.describe(series.correlation, series.correlated)}"
 
 
 def describe(series: Series) -> str:

@@ -73,6 +73,7 @@ class PortProgram:
                 raise Unsupported(message["unsupported"])
             if "ready" not in message:
                 raise LitePulseError(message.get("error") or f"{self._called} does not start")
+            self.first_words(message)
         except BaseException:
             self.close()
             raise
@@ -84,6 +85,9 @@ class PortProgram:
     def gone(self) -> LitePulseError:
         """Of a program that has ended by itself: what it complained of."""
         return LitePulseError(self.close() or f"{self._called} has ended")
+
+    def first_words(self, message: Mapping[str, Any]) -> None:
+        """Its message when it is ready."""
 
     def last_words(self, message: Mapping[str, Any]) -> None:
         """Its last message when it ended."""

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import termios
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,15 @@ class Board:
 BOARDS = tuple(Board(*row) for row in TABLE)
 
 
+def _state_folder() -> Path:
+    """Of what this user's programs note until the machine is started again."""
+    if os.geteuid() == 0:
+        return Path("/run/litepulse")
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or "")
+    usable = folder.is_absolute() and os.access(folder, os.W_OK)  # after sudo -u it may be another user's
+    return folder / "litepulse" if usable else Path(f"/tmp/litepulse-{os.geteuid()}")
+
+
 @dataclass(frozen=True)
 class Host:
     """Where the kernel shows its devices, and how it is queried; tests simulate another."""
@@ -52,6 +61,7 @@ class Host:
     proc: Path = Path("/proc")
     modules: Path = Path("/lib/modules")
     udev: Path = Path("/run/udev/data")
+    state: Path = field(default_factory=_state_folder)
 
     def set_discipline(self, file: int, number: int) -> None:
         """Puts a line discipline on an open port. OSError if the kernel refuses."""

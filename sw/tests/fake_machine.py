@@ -48,7 +48,7 @@ class Machine:
         self.folder = Path(folder)
         names = ("sysfs", "dev", "proc", "modules", "udev")
         self.sysfs, self.dev, self.proc, self.modules, self.udev = (self.folder / name for name in names)
-        self.host = FakeHost(*(self.folder / name for name in names), machine=self)
+        self.host = FakeHost(*(self.folder / name for name in (*names, "state")), machine=self)
 
     def make(self, kernel="good"):
         """An empty one."""
@@ -103,6 +103,26 @@ class Machine:
         ident = f"usb-{descriptor['manufacturer']}_{descriptor['product'].replace(' ', '_')}_{descriptor['serial']}-if{interface}-port0"
         (self.dev / "serial" / "by-id" / ident).symlink_to(f"../../{name}")
         return str(path)
+
+    def processors(self, count=4, states=(("POLL", 0), ("C1", 2), ("C6", 133)), governor="powersave"):
+        """Processors with idle states, two and two with one clock."""
+        cpus = "sysfs/devices/system/cpu"
+        self.write(f"{cpus}/cpuidle/current_driver", "intel_idle")
+        for cpu in range(count):
+            for number, (name, latency) in enumerate(states):
+                for file, text in (("name", name), ("latency", latency), ("disable", 0)):
+                    self.write(f"{cpus}/cpu{cpu}/cpuidle/state{number}/{file}", text)
+        for policy in range(0, count, 2):
+            self.write(f"{cpus}/cpufreq/policy{policy}/scaling_governor", governor)
+            self.write(f"{cpus}/cpufreq/policy{policy}/scaling_available_governors", "performance powersave")
+
+    def powered(self, name="ttyUSB1", control="auto"):
+        """The files with which the kernel may suspend a plugged port, its adapter and the bus; the adapter's first."""
+        port = (self.sysfs / "class" / "tty" / name).resolve()
+        folders = [folder for folder in port.parents if (folder / "idVendor").exists() or folder.name == "pci0"]
+        for folder in folders:
+            self.write(f"{folder.relative_to(self.folder)}/power/control", control)
+        return [folder / "power" / "control" for folder in folders]
 
     def latency_file(self, name="ttyUSB1"):
         """Of a port's adapter."""

@@ -178,6 +178,7 @@ def test_every_figure_is_that_of_the_recorded_pins(tmp_path):
         starts = [frame[0] for frame in stamped[place : place + 300]]
         pairs = [(a, b) for part in (starts[:256], starts[256:]) for a, b in zip(part, part[1:])]
         assert result["gaps"][load]["histogram"] == histogram(round((b - a - 10 * measured) * 10**9 / HZ) for a, b in pairs)
+        assert result["periods"][load]["count"] == len(pairs) and len(result["periods"][load]["autocorrelation"]) == 10
         answers = [frame[0] for frame in stamped[place + 300 : place + 320]]
         trips = [answer - max(tick + length for tick in sent if tick + length <= answer) for answer in answers]
         found = result["latency"][load]

@@ -152,6 +152,45 @@ def test_a_machine(host):
     machine = machine_of(host)
     assert (machine["processor"], machine["governor"], machine["virtual"]) == ("Some CPU @ 1 GHz", "performance", None)
     assert (machine["kernel"], machine["processors"]) == (os.uname().release, os.cpu_count())
+    nothing = {"driver": None, "states": [], "intel_idle_max_cstate": None, "says": "this kernel shows no idle states"}
+    assert machine["idle"] == nothing
+
+
+def test_idle_states(host):
+    """As the kernel shows them, and what limits them, on the page in words."""
+    cpus = host.sysfs / "devices/system/cpu"
+    for number, (name, latency, off) in enumerate((("POLL", 0, 0), ("C1", 2, 0), ("C6", 133, 1))):
+        for file, value in (("name", name), ("latency", latency), ("disable", off)):
+            write(cpus / f"cpu0/cpuidle/state{number}/{file}", f"{value}\n")
+    write(cpus / "cpuidle/current_driver", "intel_idle\n")
+    write(host.sysfs / "module/intel_idle/parameters/max_cstate", "2\n")
+    result = result_of(records_of(2000), host)
+    found = result["machine"]["idle"]
+    assert (found["driver"], found["intel_idle_max_cstate"]) == ("intel_idle", 2)
+    assert found["states"][1:] == [
+        {"number": 1, "name": "C1", "latency_us": 2, "enabled": True},
+        {"number": 2, "name": "C6", "latency_us": 133, "enabled": False},
+    ]
+    assert found["says"] == (
+        "intel_idle: POLL 0 µs, C1 2 µs, C6 133 µs (off); a wake-up takes up to 2 µs; "
+        "intel_idle.max_cstate=2 (the kernel's own): no state above number 2 is there"
+    )
+    assert found["says"] in shown(result)
+
+
+def test_periods(host):
+    """In one line for each load, on the terminal and on the page. No pair is from two rows; a row that lacks a byte does not count."""
+    records = records_of(2000)
+    data = bytes(40)
+    row = Transfer(data, data, tuple(50_000 * n + 100 * (n % 2) for n in range(40)))
+    records.from_patient["idle"] = [row, row, Transfer(data, data[1:], row.starts[1:])]
+    records.from_patient["loaded"] = [Transfer(data, data, tuple(50_000 * n for n in range(40)))]
+    result = result_of(records, host)
+    assert result["periods"]["idle"] == {"count": 78, "autocorrelation": [(-1.0) ** k for k in range(1, 11)]}
+    assert result["periods"]["loaded"] == {"count": 39, "autocorrelation": [None] * 9}
+    line = "autocorrelation -1.000 at lag 1, at most ±1.000 at lags 2 to 10, 78 periods; ±0.226 if independent"
+    assert [text for name, text in summary(result) if name == "periods"] == [line, "all 39 equal"]
+    assert line in shown(result) and "all 39 equal" in shown(result)
 
 
 @pytest.mark.parametrize(

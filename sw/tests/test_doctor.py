@@ -17,7 +17,8 @@ from .fake_board import Bridge, FakeBoard, Server
 from .fake_machine import Machine
 from .test_attach import is_one_line, run, unchanged
 
-NAMES = ["modules", "signing", "port", "interface", "permissions", "free", "latency timer", "bridge", "rate", "core", "cable", "devices"]
+NAMES = ["modules", "signing", "port", "interface", "permissions", "free", "latency timer", "idle states", "governor"]
+NAMES += ["bridge", "rate", "core", "cable", "devices"]
 
 
 @pytest.fixture
@@ -71,6 +72,29 @@ def test_all_right_when_attached(machine, board):
     assert checks["cable"].finding == "5000 transactions, 0 repeated, 0 failed, round trip 0.250 ms"
     assert checks["devices"].finding == ", ".join(f"{machine.dev}/{name}" for name in ("litepulse0", "ttyPULSE0", "ptp3"))
     assert examine(machine, path)["port"].finding.startswith(path)
+
+
+def test_processors_that_wake_up_late(machine):
+    """No fault, but the states are named, how long it takes, and what limits them."""
+    machine.processors()
+    machine.write("sysfs/module/intel_idle/parameters/max_cstate", 2)
+    machine.write("proc/cmdline", "quiet intel_idle.max_cstate=2")
+    checks = examine(machine)
+    assert checks["idle states"].state == checks["governor"].state == NOTE
+    assert checks["idle states"].finding == (
+        "intel_idle: POLL 0 µs, C1 2 µs, C6 133 µs; a wake-up takes up to 133 µs; intel_idle.max_cstate=2 (on the kernel's command line): "
+        "no state above number 2 is there; litepulse.Realtime(dma_latency=0) or (cstates=[2]) prevents that"
+    )
+    assert checks["governor"].finding == (
+        "powersave: the clock may be low when a byte comes; litepulse.Realtime(governor='performance') raises it meanwhile"
+    )
+    for cpu in range(4):
+        machine.write(f"sysfs/devices/system/cpu/cpu{cpu}/cpuidle/state2/disable", 1)
+    for policy in (0, 2):
+        machine.write(f"sysfs/devices/system/cpu/cpufreq/policy{policy}/scaling_governor", "performance")
+    checks = examine(machine)
+    assert checks["idle states"].state == checks["governor"].state == OK and "a wake-up takes up to 2 µs" in checks["idle states"].finding
+    assert checks["governor"].finding == "performance"
 
 
 def no_module(machine):

@@ -36,6 +36,7 @@ from litepulse.pairing import Pairing
 from litepulse.port_program import kind_of
 
 from .fake_board import FakeBoard, Server
+from .fake_machine import Machine
 from .test_realtime import FIFO, FLAG
 from .test_sim import falls, pins
 
@@ -505,9 +506,13 @@ BAD = {
     "past": (["--start", "1t"], "has passed"),
     "settings for nobody": (["--realtime"], "give --echo PORT"),
     "compare nobody": (["--compare", "--count", "1"], "give --echo PORT"),
-    "no such setting": (["--echo", "/dev/null", "--realtime", "priority,speed"], "realtime: 'speed' is not priority[=N]"),
-    "setting twice": (["--echo", "/dev/null", "--realtime", "cpu=0,cpu=1"], "realtime: 'cpu=1' is not"),
+    "no such setting": (["--echo", "/dev/null", "--realtime", "priority,speed"], "realtime: 'speed' is none of priority[=N]"),
+    "setting twice": (["--echo", "/dev/null", "--realtime", "cpu=0,cpu=1"], "realtime: 'cpu=1' is none of"),
     "priority": (["--echo", "/dev/null", "--realtime", "priority=100"], "priority: 100 is outside 1 to 99"),
+    "nice": (["--echo", "/dev/null", "--realtime", "flip=-21"], "flip: '-21' is outside -20 to 19"),
+    "idle state": (["--echo", "/dev/null", "--realtime", "cstates=1+x"], "cstates: '1+x' is not numbers from 0 to 9, such as 2+3"),
+    "timer": (["--echo", "/dev/null", "--realtime", "timer=0"], "timer: 0 is outside 1 to 255"),
+    "power has no value": (["--echo", "/dev/null", "--realtime", "power=on"], "realtime: 'power=on' is none of"),
     "echo and on": (["--echo", "/dev/null", "--on", "edge:0"], "--echo answers each byte with itself: leave out --on"),
     "no end": (["--echo", "/dev/null", "--compare"], "--compare: say how long each measurement lasts"),
     "rows": (["--echo", "/dev/null", "--compare", "--count", "1", "--csv"], "--csv has a row per sample"),
@@ -659,7 +664,11 @@ def test_echo_on_a_pseudo_terminal(tmp_path):
     (tmp_path / "result.json").write_text(json.dumps(result))
     done = run("plot", tmp_path / "result.json", "-o", tmp_path / "result.png")
     assert done.returncode == 0 and (tmp_path / "result.png").read_bytes()[:4] == b"\x89PNG", done.stderr
-    assert result["echo"] == {"port": board.port, "kind": "pseudo-terminal", "driver": None, "bytes": 200, "settings": {}}
+    assert result["echo"] == {"port": board.port, "kind": "pseudo-terminal", "driver": None, "bytes": 200, "settings": {}} | {
+        "changed": [],
+        "refused": [],
+        "notes": [],
+    }
 
 
 @pytest.mark.seconds(20)
@@ -724,6 +733,63 @@ def test_compare_that_is_cut_short_still_shows_what_was_measured():
         out, errors = process.communicate(timeout=60)
     assert process.returncode == 2 and errors == f"litepulse: echo: the program that answers on {board.port} has ended\n"
     assert re.search(r"(?m)^  none +200 ", out) and re.search(r"(?m)^  \+ on CPU 0, cut short +\d+ ", out)
+
+
+def on_machine(folder, monkeypatch):
+    """A simulated PC, as this command and those that it starts take it for their own: its folder has a sitecustomize.py."""
+    machine = Machine(folder).make()
+    machine.processors()
+    code = f"from sw.tests.fake_machine import Machine\nfrom litepulse import ports\nports.Host = lambda: Machine({str(folder)!r}).host\n"
+    (folder / "sitecustomize.py").write_text(code)
+    monkeypatch.setitem(ENV, "PYTHONPATH", os.pathsep.join([str(folder), ENV["PYTHONPATH"]]))
+    return machine
+
+
+@pytest.mark.seconds(30)
+def test_compare_has_what_each_setting_was_and_is(tmp_path, monkeypatch):
+    """Each idle state by itself, the deepest first; what is not there is named; all is put back."""
+    machine = on_machine(tmp_path / "machine", monkeypatch)
+    cpus = machine.sysfs / "devices/system/cpu"
+    before = {path: path.read_text() for path in cpus.rglob("*") if path.is_file()}
+    with patient() as board:
+        words = echo_words(board, "--count", 10, "--compare", "--realtime", "timer,cstates=1+2,governor")
+        result, port = result_of(*words), board.port
+    with patient() as board:
+        done = run(*echo_words(board, "--count", 10, "--compare", "--realtime", "timer,cstates=1+2,governor"))
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert {path: path.read_text() for path in cpus.rglob("*") if path.is_file()} == before
+    assert [each["settings"] for each in result["runs"]] == [
+        "none",
+        "+ latency timer 1 ms",
+        "+ without C6",
+        "+ without C1",
+        "+ governor performance",
+    ]
+    timer = "latency_timer: {} has no adapter with a latency timer that can be set"
+    assert result["runs"][1] == {"settings": "+ latency timer 1 ms", "not_applied": timer.format(port)}
+    changes = [
+        [(each["name"], each["before"], each["after"]) for each in run["echo"]["changed"]] for run in result["runs"] if "echo" in run
+    ]
+    state, governor = [("cstates", "0", "1")] * 4, [("governor", "powersave", "performance")] * 2
+    assert changes == [[], state, 2 * state, 2 * state + governor]
+    lines = [line for line in done.stdout.splitlines() if "->" in line or "not tried" in line]
+    assert lines == [
+        f"  without C6: {cpus}/cpu0/cpuidle/state2/disable and 3 more: 0 -> 1",
+        f"  without C1: {cpus}/cpu0/cpuidle/state1/disable and 3 more: 0 -> 1",
+        f"  governor performance: {cpus}/cpufreq/policy0/scaling_governor and 1 more: powersave -> performance",
+        f"  not tried: latency timer 1 ms: {timer.format(board.port)}",
+    ]
+
+
+@pytest.mark.seconds(20)
+def test_what_is_refused_is_a_line_and_the_rest_holds(tmp_path, monkeypatch):
+    on_machine(tmp_path / "machine", monkeypatch)
+    with patient() as board:
+        done = run(*echo_words(board, "--count", 10, "--realtime", "timer,governor", "--json"))
+    assert done.returncode == 0 and done.stderr.splitlines() == [
+        f"litepulse: not applied: latency_timer: {board.port} has no adapter with a latency timer that can be set"
+    ]
+    assert {each["after"] for each in json.loads(done.stdout)["echo"]["changed"]} == {"performance"}
 
 
 def echoes(port):
@@ -861,7 +927,7 @@ def test_the_output_on_the_page():
 
 
 def test_the_examples_on_the_page():
-    measured, settings = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE)
+    measured, settings, of_the_machine = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE)
     done = subprocess.run([sys.executable, "-c", measured], env=ENV, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     *samples, last = done.stdout.splitlines()
@@ -869,6 +935,9 @@ def test_the_examples_on_the_page():
     (used,) = re.findall(r"Realtime\((.*)\)", settings)
     realtime = eval(f"litepulse.Realtime({used})")
     assert (realtime.priority, realtime.lock_memory, realtime.cpus, realtime.dma_latency) == (80, True, {1}, 0)
+    (used,) = re.findall(r"Realtime\((.*)\)", of_the_machine)
+    realtime = eval(f"litepulse.Realtime({used})")
+    assert (realtime.power, realtime.latency_timer, realtime.cstates, realtime.port) == (True, 1, {2, 3}, "/dev/ttyUSB3")
 
 
 def test_the_page_has_all_options_and_counts():

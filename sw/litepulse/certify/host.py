@@ -7,6 +7,7 @@ import re
 import struct
 from typing import Any
 
+from litepulse import idle
 from litepulse.port_program import PortKind
 from litepulse.ports import Host, Port, SerialFlags, describe, text
 
@@ -75,9 +76,19 @@ def machine_of(host: Host) -> dict[str, Any]:
         "processor": model[1].strip() if model else None,
         "processors": os.cpu_count() or 1,
         "governor": governor or None,
+        "idle": idle_of(host),
         "virtual": virtual(host),
         "load_average": load_average(),
     }
+
+
+def idle_of(host: Host) -> dict[str, Any]:
+    """Idle states of its processors, which delay what wakes them. `says` is one sentence for people."""
+    states = [
+        {"number": state.number, "name": state.name, "latency_us": state.latency_us, "enabled": state.enabled}
+        for state in idle.idle_states(host)
+    ]
+    return {"driver": idle.driver(host), "states": states, "intel_idle_max_cstate": idle.max_cstate(host), "says": idle.describe(host)}
 
 
 def virtual(host: Host) -> str | None:

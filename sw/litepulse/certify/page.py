@@ -16,6 +16,7 @@ from litepulse.certify.words import (
     counters_text,
     enable_text,
     one_way_text,
+    periods_text,
     self_rows,
     spread_text,
     time_text,
@@ -184,6 +185,9 @@ def _gaps_section(result: Json) -> list[str]:
         "may show as more or less.</p>",
         _figures(result["gaps"], result),
         _histogram("Gap between two bytes", result["gaps"], result),
+        "<p>Periods, from start edge to start edge. At lag 1, an autocorrelation of -1 says that each error comes back with the other sign "
+        "in the next period, -0.5 that the errors of the edges are independent, 0 that those of the periods are.</p>",
+        _definitions((NAMES[load], periods_text(each)) for load, each in result["periods"].items()),
     ]
 
 
@@ -275,6 +279,7 @@ def _machine(machine: Json) -> list[tuple[str, str]]:
         ("kernel", f"Linux {machine['kernel']} ({machine['kernel_version']}), {machine['architecture']}"),
         ("processors", f"{machine['processors']}" + (f", {machine['processor']}" if machine["processor"] else "")),
         ("governor", machine["governor"] or "the kernel shows none"),
+        ("idle states", machine["idle"]["says"]),
         ("load before", " ".join(f"{each:.2f}" for each in load) if load else "the kernel shows none"),
     ]
     return rows + ([("virtual", machine["virtual"])] if machine["virtual"] else [])

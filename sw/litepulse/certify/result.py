@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from litepulse import __version__
+from litepulse.autocorrelation import Autocorrelation
 from litepulse.certify import PROCEDURE
 from litepulse.certify.analysis import (
     LEAST_ROW,
@@ -94,6 +95,7 @@ def figures(records: Records, tick_hz: Fraction) -> dict[str, Any]:
             load: distribution(gaps_of([row.starts for row in rows], fmt.bits * bit, tick_hz), "ns")
             for load, rows in records.from_patient.items()
         },
+        "periods": {load: _periods(rows) for load, rows in records.from_patient.items()},
         "loss": {load: {way: _loss(loss) for way, loss in ways.items()} for load, ways in losses.items()},
         "latency": {load: _latency(latency) for load, latency in latencies.items()},
         "break": {"asked": breaks.requested, "seen": distribution(breaks.seen, "ticks"), "program": distribution(breaks.program, "ns")},
@@ -106,6 +108,16 @@ def figures(records: Records, tick_hz: Fraction) -> dict[str, Any]:
 
 def _total(rows: Sequence[Transfer]) -> Loss:
     return sum(map(loss_of, rows), Loss())
+
+
+def _periods(rows: Sequence[Transfer]) -> dict[str, Any]:
+    """From start edge to start edge, of rows that came whole."""
+    sums = Autocorrelation()
+    for row in rows:
+        if len(row.starts) == len(row.sent):
+            sums.row(later - tick for tick, later in zip(row.starts, row.starts[1:]))
+    values = [None if each is None else round(each, 6) for each in sums.values()]
+    return {"count": sums.count, "autocorrelation": values}
 
 
 def _baud(baud: Baud | None) -> dict[str, Any] | None:

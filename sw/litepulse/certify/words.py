@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from litepulse.autocorrelation import describe
 from litepulse.certify.records import LOADS
 from litepulse.units import counted, in_ticks, si
 
@@ -43,6 +44,11 @@ def baud_text(baud: Json | None) -> str:
     if baud is None:
         return "not measured"
     return f"{baud['ppm']:+.3f} ppm ± {baud['uncertainty_ppm']:.3f} ppm"
+
+
+def periods_text(periods: Json) -> str:
+    """Whether the error of one comes back in the next ones."""
+    return describe(periods["autocorrelation"], periods["count"])
 
 
 def loss_text(loss: Json) -> str:
@@ -117,6 +123,7 @@ def _port_rows(result: Json) -> list[tuple[str, str]]:
         rows += [
             (f"{name}:", ""),
             ("gaps", spread_text(result["gaps"][load], result)),
+            ("periods", periods_text(result["periods"][load])),
             ("round trip", spread_text(latency["round_trip"], result)),
             ("pin to read()", one_way_text(latency, "pin_to_read", result)),
             ("write() to pin", one_way_text(latency, "write_to_pin", result)),

@@ -3,14 +3,15 @@
 
 import contextlib
 import os
+import re
 import time
 from argparse import Namespace
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, TextIO
 
-from litepulse import Board, Latency, output, termplot
+from litepulse import Board, Latency, idle, output, ports, termplot
 from litepulse.backends import Losses
 from litepulse.board import DEFAULT_INTERVAL, FILTER_MAX
 from litepulse.commands import VERBS, arguments
@@ -22,17 +23,21 @@ from litepulse.distribution import PERCENTILES, Distribution
 from litepulse.echo import Echo
 from litepulse.errors import BadInput, LitePulseError, OutputLost, Unsupported
 from litepulse.interrupt import Interrupt
+from litepulse.journal import Change
 from litepulse.latency import LatencyPlan
 from litepulse.line import Trigger
 from litepulse.output import ns
 from litepulse.pairing import ANSWERED, EXTRA, IGNORED, MISSING, REFUSED, STRAY, UNKNOWN, Sample
-from litepulse.realtime import DEFAULT_PRIORITY, quietest_cpu
+from litepulse.realtime import DEFAULT_PRIORITY, cpu_list, quietest_cpu
+from litepulse.tuning import BY_JOURNAL, GOVERNOR, HIGHEST_NICE, LATENCY_MS, TABLE, WORKER_PRIORITY
 from litepulse.units import Timescale, counted, exact, fixed, in_ticks, parse_count, si, to_rate
 
 KEPT = 100_000  # samples that --json lists
 BINS = 20
 LIVE_SECONDS = 0.25  # between two new live tables: percentiles of many values take time
-SETTINGS = ("priority", "memory", "cpu", "dma")
+SETTINGS = tuple(row.word for row in TABLE)
+OF_THE_MACHINE = {row.name for row in TABLE if row.undone == BY_JOURNAL}
+WORDS = "priority[=N], memory, cpu[=N], dma[=US], flip[=NICE], kworkers[=N], power, timer[=MS], cstates[=N+N...], governor[=NAME]"
 COUNTS = (ANSWERED, MISSING, EXTRA, STRAY, IGNORED, UNKNOWN, REFUSED)
 EXAMPLES = """  litepulse latency --width 10us --on edge:0:rise --count 1000
   litepulse latency --echo /dev/ttyUSB3 --baud 115200 --count 10000 --realtime
@@ -95,7 +100,8 @@ def add(verbs: Verbs) -> None:
         const=",".join(SETTINGS),
         metavar="LIST",
         type=settings,
-        help="settings for what answers: priority[=N],memory,cpu[=N],dma[=US] (default: all four)",
+        help="settings for what answers: priority[=N],memory,cpu[=N],dma[=US],flip[=NICE],kworkers[=N],power,timer[=MS],cstates[=N+N...],"
+        "governor[=NAME] (default: all)",
     )
     other.add_argument("--compare", action="store_true", help="measure without settings, then with one more at a time")
     arguments.add_line(sub)
@@ -107,24 +113,69 @@ def response(text: str) -> Trigger | None:
 
 
 def settings(text: str) -> list[Setting]:
-    """priority=80,memory,cpu=3,dma=0"""
-    found: dict[str, Setting] = {}
+    """priority=80,memory,cpu=3,dma=0,cstates=2+3: each a setting, each idle state one of its own, the deepest first."""
+    found: dict[str, list[Setting]] = {}
     for part in text.split(","):
         name, has_value, value = part.strip().partition("=")
-        if name not in SETTINGS or name in found or (has_value and name == "memory"):
-            raise BadInput(f"realtime: '{part}' is not priority[=N], memory, cpu[=N] or dma[=US], each once")
-        if name == "priority":
-            priority = parse_count(value, "priority", 1, 99) if has_value else DEFAULT_PRIORITY
-            found[name] = (f"SCHED_FIFO {priority}", {"priority": priority})
-        elif name == "memory":
-            found[name] = ("memory locked", {"lock_memory": True})
-        elif name == "cpu":
-            cpu = parse_count(value, "cpu", 0, 65535) if has_value else quietest_cpu()
-            found[name] = (f"on CPU {cpu}", {"cpus": [cpu]})
-        else:
-            latency = parse_count(value, "dma", 0, 2_000_000_000) if has_value else 0
-            found[name] = (f"cpu_dma_latency {latency}", {"dma_latency": latency})
-    return list(found.values())
+        if name not in SETTINGS or name in found or (has_value and name in ("memory", "power")):
+            raise BadInput(f"realtime: '{part}' is none of {WORDS}, each once")
+        found[name] = states_off(value) if name == "cstates" else [setting(name, value if has_value else None)]
+    return [each for group in found.values() for each in group]
+
+
+def setting(name: str, value: str | None) -> Setting:
+    """One that is no idle state; value: None: as it is by default."""
+
+    def number(default: int, low: int, high: int) -> int:
+        return default if value is None else parse_count(value, name, low, high)
+
+    if name == "priority":
+        priority = number(DEFAULT_PRIORITY, 1, 99)
+        return f"SCHED_FIFO {priority}", {"priority": priority}
+    if name == "memory":
+        return "memory locked", {"lock_memory": True}
+    if name == "cpu":
+        cpu = quietest_cpu() if value is None else parse_count(value, name, 0, 65535)
+        return f"on CPU {cpu}", {"cpus": [cpu]}
+    if name == "dma":
+        latency = number(0, 0, 2_000_000_000)
+        return f"cpu_dma_latency {latency}", {"dma_latency": latency}
+    if name == "flip":
+        nice = nice_of(value)
+        return f"workers nice {nice}", {"worker_nice": nice}
+    if name == "kworkers":
+        priority = number(WORKER_PRIORITY, 1, 99)
+        return f"kworkers SCHED_FIFO {priority}", {"worker_priority": priority}
+    if name == "power":
+        return "port always on", {"power": True}
+    if name == "timer":
+        timer = number(LATENCY_MS, 1, 255)
+        return f"latency timer {timer} ms", {"latency_timer": timer}
+    governor = GOVERNOR if value is None else value
+    return f"governor {governor}", {"governor": governor}
+
+
+def nice_of(value: str | None) -> int:
+    """-20 to 19."""
+    if value is None:
+        return HIGHEST_NICE
+    if not re.fullmatch(r"-?[0-9]{1,2}", value, re.ASCII) or not -20 <= int(value) <= 19:
+        raise BadInput(f"flip: '{value}' is outside -20 to 19")
+    return int(value)
+
+
+def states_off(value: str) -> list[Setting]:
+    """Idle states that are not entered, one after the other, the deepest first; '': all but the first. 2+3, or 2-3."""
+    known = {state.number: state.name for state in idle.idle_states(ports.Host())}
+    try:
+        wanted = cpu_list(value.replace("+", ","))
+    except ValueError:
+        wanted = {-1}
+    if any(not 0 <= number <= 9 for number in wanted):
+        raise BadInput(f"cstates: '{value}' is not numbers from 0 to 9, such as 2+3")
+    numbers = sorted(wanted or known.keys() - {0} or {1}, reverse=True)
+    names = [known.get(number, f"state {number}") for number in numbers]
+    return [(f"without {name}", {"cstates": numbers[: place + 1]}) for place, name in enumerate(names)]
 
 
 def check(args: Namespace) -> None:
@@ -216,7 +267,17 @@ class Answerer:
         """For JSON."""
         kind = self.echo.kind
         names = {name: value for _, keywords in self.settings for name, value in keywords.items()}
-        return {"port": self.echo.port, "kind": kind.kind, "driver": kind.driver, "bytes": self.echo.echoed, "settings": names}
+        echo = self.echo
+        return {
+            "port": echo.port,
+            "kind": kind.kind,
+            "driver": kind.driver,
+            "bytes": echo.echoed,
+            "settings": names,
+            "changed": [asdict(each) for each in echo.changes],
+            "refused": echo.refused,
+            "notes": echo.notes,
+        }
 
 
 @dataclass
@@ -272,6 +333,8 @@ def follow(args: Namespace, board: Board, interrupt: Interrupt, file: TextIO | N
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
         if answerer:
             answerer.echo.close()
+            for line in answerer.echo.notes:
+                output.note(f"litepulse: {line}")
         if file:
             write_histogram(file, board.timescale, job.delays)
         result = result_of(args, board, job, losses) | {
@@ -285,6 +348,8 @@ def follow(args: Namespace, board: Board, interrupt: Interrupt, file: TextIO | N
         if args.echo is not None:
             wanted: list[Setting] = args.realtime or []
             answerer = Answerer(stack.enter_context(echo_of(args, job, wanted)), wanted)
+            for line in answerer.echo.refused:
+                output.note(f"litepulse: not applied: {line}")
         if args.style is None:
             output.write(f"{headline(board)}\n{title_of(board, job, answerer)}")
         losses = to_the_end(job, args.style, look, lambda: job.stimuli, report)
@@ -306,9 +371,11 @@ def compare(args: Namespace, board: Board, interrupt: Interrupt) -> int:
     runs: list[dict[str, Any]] = []
     rows: list[tuple[str, ...]] = [("settings", "samples", "least", "median", "p99", "p99.9", "most", "missing")]
     refused: list[str] = []
+    changed: list[str] = []
     applied: list[Setting] = []
     status = 0
     common: dict[str, Any] = {}  # what the measurements have in common
+    notes: dict[str, None] = {}
     problem = None
     for step in [None, *(args.realtime or settings(",".join(SETTINGS)))]:
         wanted = [*applied, *([step] if step else [])]
@@ -321,16 +388,20 @@ def compare(args: Namespace, board: Board, interrupt: Interrupt) -> int:
                     output.write(f"{headline(board)}\n{title_of(board, job, answerer)}")
             try:
                 stack.enter_context(answerer.echo)
+                fresh = new_changes(step, answerer.echo)
             except Unsupported as error:
                 refused.append(f"{name.removeprefix('+ ')}: {error}")
                 runs.append({"settings": name, "not_applied": str(error)})
                 continue
+            changed += changes_of(step, fresh)
+            notes.update({f"in part: {line}": None for line in refusals(step, answerer.echo)})
 
             def look(job: Latency = job, name: str = name, answerer: Answerer = answerer) -> None:
                 measure(args, board, job, name, Seen(), answerer)
 
             def report(losses: Losses, job: Latency = job, name: str = name, answerer: Answerer = answerer) -> tuple[dict[str, Any], str]:
                 answerer.echo.close()
+                notes.update(dict.fromkeys(answerer.echo.notes))
                 runs.append({"settings": name} | numbers_of(job, losses) | {"echo": answerer.result()})
                 rows.append((name, str(job.delays.count), *figures(ts, job.delays), str(job.counts[MISSING])))
                 return {}, ""
@@ -352,12 +423,44 @@ def compare(args: Namespace, board: Board, interrupt: Interrupt) -> int:
         ending: dict[str, Any] = {"error": str(problem)} if problem else {"ended": "interrupt" if interrupt else "all sent"}
         output.write_json(common | {"runs": runs} | ending)
     else:
-        for line in (*columns_of(rows), *(f"not tried: {each}" for each in refused)):
+        for line in (*columns_of(rows), *changed, *(f"not tried: {each}" for each in refused), *notes):
             output.write(f"  {line}")
         output.write("  Each line adds its setting to those above. These are figures of one run on this machine.")
     if problem:
         raise problem
     return ended(interrupt, False) or status
+
+
+def new_changes(step: Setting | None, echo: Echo) -> list[Change]:
+    """What a step has changed of the machine. Unsupported, which says why, if it was to change something and could not at all."""
+    if step is None or not (mine := OF_THE_MACHINE & step[1].keys()):
+        return []
+    (name,) = mine
+    found = [each for each in echo.changes if each.name == name]
+    if name == "cstates":  # those of the steps before are in it, too
+        found = [each for each in found if f"/state{step[1][name][-1]}/" in each.where]
+    why = refusals(step, echo)
+    if why and not found:
+        raise Unsupported(why[0])
+    return found
+
+
+def refusals(step: Setting | None, echo: Echo) -> list[str]:
+    """A line if the setting of a step could not be had everywhere."""
+    return [line for line in echo.refused if step and line.partition(":")[0] in step[1]]
+
+
+def changes_of(step: Setting | None, changes: Sequence[Change]) -> list[str]:
+    """The same for people: files that went from and to the same value are one line."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for each in changes:
+        groups.setdefault((each.before, each.after), []).append(each.where)
+    lines: list[str] = []
+    for (before, after), places in groups.items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        how = f"{before} -> {after}" if before != after else f"{after}, as it was"
+        lines.append(f"{step[0] if step else ''}: {places[0]}{more}: {how}")
+    return lines
 
 
 def columns_of(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """litepulse plot"""
 
+import textwrap
 from argparse import Namespace
 
 from litepulse import output, plot
@@ -29,3 +30,5 @@ def run(args: Namespace) -> None:
         output.write(f"{args.output}: {plot.describe(series)}, {series.note}")
     else:
         output.write("\n".join(plot.text(series, output.terminal_width(), output.is_plain())))
+    if line := plot.correlation_line(series):
+        output.write(line if args.output else "\n".join(textwrap.wrap(line, output.terminal_width())))
