@@ -74,9 +74,8 @@ int main(int argc, char **argv)
 	if (sleeps) {
 		int value = sysfs_line(base + in, "in");
 
-		sysfs_level(value);
-		for (;;)
-			registers[sysfs_wait(value) ? SET(out) : CLEAR(out)] = BIT(out);
+		for (bool level = sysfs_level(value);; level = sysfs_wait(value))
+			registers[level ? SET(out) : CLEAR(out)] = BIT(out);
 	}
 	set_function(in, 0);
 	for (;;) {

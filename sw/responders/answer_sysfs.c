@@ -8,6 +8,7 @@
 
 int main(int argc, char **argv)
 {
+	unsigned int line_in, line_out;
 	int in, out;
 
 	program = "answer-sysfs";
@@ -18,11 +19,12 @@ int main(int argc, char **argv)
 	}
 	if (argc != 3)
 		fail("usage: answer-sysfs IN OUT, numbers as in /sys/class/gpio");
-	in = sysfs_line(line_of(argv[1]), "in");
-	out = sysfs_line(line_of(argv[2]), "out");
-	sysfs_level(in);
-	for (;;) {
-		if (pwrite(out, sysfs_wait(in) ? "1" : "0", 1, 0) < 0)
+	line_in = line_of(argv[1]);
+	line_out = line_of(argv[2]);
+	in = sysfs_line(line_in, "in");
+	out = sysfs_line(line_out, "out");
+	for (bool level = sysfs_level(in);; level = sysfs_wait(in)) {
+		if (pwrite(out, level ? "1" : "0", 1, 0) < 0)
 			fail("writing the output: %s", strerror(errno));
 	}
 }

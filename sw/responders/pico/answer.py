@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A pin follows another one, by a state machine of an RP2040 or RP2350, in MicroPython: the programs of answer.pio.
-
-    mpremote run --no-follow answer.py            GP14 is the input, GP15 follows
-"""
+"""A pin follows another one, by a state machine of an RP2040 or RP2350, in MicroPython: the programs of answer.pio."""
 
 import rp2
 from machine import Pin
 
-IN, OUT = 14, 15
+IN, OUT = 14, 15  # GP14 and GP15
 
 
 @rp2.asm_pio(set_init=rp2.PIO.OUT_LOW)
@@ -29,7 +26,6 @@ def follow():
     wrap()
 
 
-PROGRAM = answer  # or follow
-
-machine = rp2.StateMachine(0, PROGRAM, in_base=Pin(IN, Pin.IN), set_base=Pin(OUT), out_base=Pin(OUT))
-machine.active(1)
+# The other one: rp2.StateMachine(0, follow, in_base=Pin(IN, Pin.IN), out_base=Pin(OUT))
+state_machine = rp2.StateMachine(0, answer, in_base=Pin(IN, Pin.IN), set_base=Pin(OUT))
+state_machine.active(1)
