@@ -20,9 +20,10 @@ from pathlib import Path
 
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
 TOGETHER = ("demo", "test", "boards", "docs", "all", "lint", "build", "uv")  # installed into one .venv
-# For single tests, each in a folder of its own. WITHOUT_DEPENDENCIES: the .in file lists all that the tests import; the rest is a GUI.
-APART = ("adapters", "eeg", "labscript", "psychopy")
-WITHOUT_DEPENDENCIES = ("eeg", "labscript", "psychopy")
+# For single tests, each in a folder of its own. WITHOUT_DEPENDENCIES: the .in file lists all that the tests import; the rest is a GUI,
+# or for other hardware.
+APART = ("adapters", "eeg", "labscript", "pio", "psychopy")
+WITHOUT_DEPENDENCIES = ("eeg", "labscript", "pio", "psychopy")
 NAMES = (*TOGETHER, *APART)
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 GLIBC_MINOR = 36  # of Debian 12, the oldest system that is supported

@@ -35,13 +35,27 @@ NAMES = {
     "02_rpi_c_userspace": "Raspberry Pi Zero, program, sysfs",
     "02_rpi_c_userspace_busy": "Raspberry Pi Zero, program, sysfs, busy",
 }
+# The same kind of program to measure on one's own machine: (its name, its heading in docs/responders.md).
+TO_MEASURE = {
+    "03_rp2040_pio": ("answer.py", "rp2040-pio"),
+    "01_arduino_polling": ("answer_polling", "arduino-uno"),
+    "02_arduino_irq_notim": ("answer_no_timer", "arduino-uno"),
+    "02_arduino_irq": ("answer_interrupt", "arduino-uno"),
+    "01_rpi_c_kmod": ("answer_gpio.ko", "a-kernel-module"),
+    "01_rpi_c_kmod_busy": ("answer_gpio.ko", "a-kernel-module"),
+    "02_rpi_c_mmap": ("answer-mmap", "mapped-registers"),
+    "02_rpi_python": ("answer_gpiod.py", "libgpiod-in-python"),
+    "02_rpi_c_userspace": ("answer-sysfs", "sysfs"),
+    "02_rpi_c_userspace_busy": ("answer-sysfs", "sysfs"),
+}
 
 
 @dataclass(frozen=True)
 class Published:
-    """One measurement; times in s. least, percentiles (of PERCENTS) and most are of the answers that came."""
+    """One measurement; times in s. least, percentiles (of PERCENTS) and most are of the answers that came. `program`: see TO_MEASURE."""
 
     name: str
+    program: tuple | None
     least: float
     percentiles: tuple
     most: float
@@ -60,7 +74,7 @@ def summarise(text):
 def published():
     """[Published, ...], fastest first."""
     rows = [
-        Published(NAMES[name], row[0] / 1e9, tuple(value / 1e9 for value in row[1:8]), row[8] / 1e9, row[9], row[10])
+        Published(NAMES[name], TO_MEASURE.get(name), row[0] / 1e9, tuple(value / 1e9 for value in row[1:8]), row[8] / 1e9, row[9], row[10])
         for name, row in ROWS.items()
     ]
     return sorted(rows, key=lambda row: row.percentiles[PERCENTS.index(50)])

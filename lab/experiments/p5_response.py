@@ -84,7 +84,7 @@ def line_of(row, responder):
             cells[-3] = "-"
     else:
         cells += ["-"] * 5
-    return middle(row), f"| {' | '.join([*cells, str(row['refused']), str(row['missed'])])} |"
+    return middle(row), f"| {' | '.join([*cells, str(row['refused']), str(row['missed']), '-'])} |"
 
 
 def line_of_published(one):
@@ -92,7 +92,8 @@ def line_of_published(one):
     of = dict(zip(PERCENTS, one.percentiles))
     count = f"{one.answers:,} of {one.answers + one.time_outs:,}"
     times = " | ".join(with_unit(time) for time in (one.least, of[50], of[99], one.most))
-    return of[50], f"| {one.name} | the study's bench | {PUBLISHED} | {count} | {times} | - | - | {one.time_outs} |"
+    yours = f"[{one.program[0]}](responders.md#{one.program[1]})" if one.program else "-"
+    return of[50], f"| {one.name} | the study's bench | {PUBLISHED} | {count} | {times} | - | - | {one.time_outs} | {yours} |"
 
 
 def verdict(row):
@@ -115,7 +116,8 @@ NOTES = (
     "begin of the stop bit to the start edge of the same byte. `refused`: the answer was launched too late, so it was not sent. "
     "`missed`: the stimulus was not seen, or the study's measurement timed out. `×`: the median as "
     "a multiple of the responder's on the cable; times of the PC there are the emulator's. "
-    f"Of fewer than {FEW} samples there is no p99. Published: {SOURCE}."
+    f"Of fewer than {FEW} samples there is no p99. `measure yours`: such a program for your own machine, and how to measure it. "
+    f"Published: {SOURCE}."
 )
 
 
@@ -126,8 +128,8 @@ def tables(figures):
     lines = sorted([*(line_of(row, responder) for row in rows), *map(line_of_published, published())], key=lambda pair: pair[0])
     paragraphs = [NOTES, *(verdict(row) for row in figures.get(BEST, {"rows": []})["rows"])]
     return [
-        "| who answers | where | source | samples | least | median | p99 | most | spread, ticks | refused | missed |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| who answers | where | source | samples | least | median | p99 | most | spread, ticks | refused | missed | measure yours |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
         *(line for _, line in lines),
         *(line for paragraph in paragraphs for line in ("", *textwrap.wrap(paragraph, 100, break_on_hyphens=False))),
     ]

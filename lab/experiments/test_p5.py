@@ -10,7 +10,7 @@ import pytest
 
 from lab.experiments import p5_cable, p5_pads, p5_published, p5_soc
 from lab.experiments.experiment import PC, RTL, ExperimentError
-from lab.experiments.p5_published import PERCENTS, ROWS, published, summarise
+from lab.experiments.p5_published import NAMES, PERCENTS, ROWS, TO_MEASURE, published, summarise
 from lab.experiments.p5_response import BEST, GOAL, charts, spread_ticks, steps, tables
 from lab.experiments.p5_samples import HIGH, Report, Stimuli, check_exact, delays, places, row
 from lab.experiments.p5_soc import CHARDEV, DELAY, KERNEL, LITEUART, RESPONDER, TTY
@@ -381,6 +381,19 @@ def test_the_published_summary_is_sound():
         ("Raspberry Pi Zero, Python", 210),
     ):
         assert medians[name] * 1e6 == pytest.approx(microseconds, rel=0.01), name
+
+
+def test_each_program_to_measure_is_described():
+    """The headings of docs/responders.md that the table names, and the programs below them."""
+    page = (ROOT / "docs" / "responders.md").read_text(encoding="utf-8")
+    sections = {re.sub(r"[^\w -]", "", part.splitlines()[0].lower()).replace(" ", "-"): part for part in re.split(r"(?m)^#+ ", page)[1:]}
+    assert set(TO_MEASURE) < set(ROWS)
+    for name, (program, heading) in TO_MEASURE.items():
+        assert program in sections[heading], (name, heading)
+        (line,) = [line for line in tables(canned()) if line.startswith(f"| {NAMES[name]} |")]
+        assert line.endswith(f"| [{program}](responders.md#{heading}) |")
+    (header,) = [line for line in tables(canned()) if line.startswith("| who answers |")]
+    assert all(line.count("|") == header.count("|") for line in tables(canned()) if line.startswith("| "))
 
 
 @pytest.mark.skipif("INTERRUPT_RESPONSE_TIMES" not in os.environ, reason="INTERRUPT_RESPONSE_TIMES names no folder with the study's files")

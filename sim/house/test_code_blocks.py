@@ -144,6 +144,10 @@ NOT_RUN = {
     "mokutil": "changes the firmware's keys",
     "systemctl": "needs systemd",
     "git": "fetches this repository, or sends patches",
+    "insmod": "needs the machine's kernel; sim/pc/test_responders.py loads it",
+    "rmmod": "needs the machine's kernel",
+    "arduino-cli": "needs an Arduino",
+    "mpremote": "needs a Pico",
     "fusesoc": "run by sim/boards/test_verilog_examples.py",
     "litepulse-train": "needs a kernel with the driver",
     "pytest": "needs a board, or the page's files, with which sw/tests/test_pytest_plugin.py and test_labgrid.py run it",
@@ -251,7 +255,7 @@ BLOCKS = [block for page in PAGES for block in blocks_of(page, (ROOT / page).rea
 
 # Shell ------------------------------------------------------------------------------------------------------------------------
 
-KNOWN = {"make", "python", "litepulse", "printf", "for", "kernel", "initrd", "examples", "pytest", *NOT_RUN}
+KNOWN = {"make", "python", "litepulse", "printf", "for", "kernel", "initrd", "examples", "responders", "pytest", *NOT_RUN}
 
 
 def words_of(command):
@@ -267,8 +271,8 @@ def words_of(command):
 def program_of(command):
     """The first program of a line."""
     words = words_of(re.split(r"&&|\||;", command.lstrip("("))[0])
-    found = re.match(r"(kernel|initrd)=\$|(examples)/", words[0]) if words else None
-    return (found[1] or found[2]) if found else words[0] if words else ""
+    found = re.match(r"(kernel|initrd)=\$|(examples)/|/tmp/(responders)/", words[0]) if words else None
+    return (found[1] or found[2] or found[3]) if found else words[0] if words else ""
 
 
 def is_shell(command):
@@ -342,6 +346,8 @@ def check_command(command):
             check_python_call(words)
         elif words[0].startswith("/tmp/target/"):
             assert (ROOT / "sw" / "target" / f"{words[0].removeprefix('/tmp/target/litepulse-')}.c").is_file(), words[0]
+        elif words[0].startswith("/tmp/responders/"):
+            assert (ROOT / "sw" / "responders" / f"{words[0].removeprefix('/tmp/responders/').replace('-', '_')}.c").is_file(), words[0]
         elif words[0].startswith("examples/"):
             assert os.access(ROOT / words[0], os.X_OK)
         else:
