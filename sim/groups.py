@@ -47,12 +47,14 @@ CHANGED = (
     (r"litex_soc/|constraints/", "soc linux_soc boards tools:quick"),
     (r"driver/uapi/", "driver pc:quick tools"),
     (r"driver/", "driver pc:quick"),
+    (r"examples/verilog/", "boards netlist"),
     (r"sw/|examples/", "tools pc:quick"),
     (rf"(?:sim|lab)/({'|'.join(GROUPS)})/", r"\1"),
 )
 # What the tests of a group cannot see. The keys under which passed tests are remembered leave it out.
 UNSEEN = {
-    "blocks bus phy core netlist formal faults": r"(driver|sw|docs|debian|examples)/",
+    "blocks bus phy core formal faults": r"(driver|sw|docs|debian|examples)/",
+    "netlist": r"(driver|sw|docs|debian)/",
     "soc linux_soc boards": r"(driver|docs|debian)/",
     "driver linux pc packages experiments": r"docs/",
 }
