@@ -50,7 +50,7 @@ def row(report):
     ppm = (
         "-" if crystal is None or crystal["ppm"] is None else f"{float(crystal['ppm']):+.1f} ± {float(crystal['uncertainty_ppm']):.1f} ppm"
     )
-    if ppm != "-" and not crystal["clock_is_set"]:
+    if ppm != "-" and crystal is not None and not crystal["clock_is_set"]:
         ppm += ", by a clock that is not known to be right"
     held = "-" if timer is None or timer["in_use_ms"] is None else f"{int(timer['in_use_ms'])} ms"
     driver = "-" if attach is None else f"{int(attach['baud']):,} baud"

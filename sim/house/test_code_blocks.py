@@ -75,7 +75,6 @@ NOT_CODE = {
     ("docs/driver-admin.md", "board: device="): "output of a kernel",
     ("docs/develop/clocks.md", "θ"): "a formula",
     ("docs/develop/clocks.md", "ρ"): "a formula",
-    ("docs/develop/clocks.md", "min(J"): "a formula",
     ("docs/develop/sequencer.md", "label: WORD"): "a grammar",
     ("docs/develop/sequencer.md", "place: DISTANCE"): "the sequencer's language",
     ("docs/linux-soc.md", "after ready"): "a stimulus",

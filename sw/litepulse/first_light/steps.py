@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import IO, Any
 
-from litepulse import attach, attached, compatibility, flash, flash_boards, usb_boards
+from litepulse import attach, attached, compatibility, flash, flash_boards, tuning, usb_boards
 from litepulse.board import Board
 from litepulse.certify.result import self_figures
 from litepulse.certify.selftest import SelfTest
@@ -33,7 +33,7 @@ SIMULATED, ELSEWHERE = "a simulated board has none", "this board is not on a ser
 WAIT = 5.0  # seconds in which a board that was written is there again
 _STEP = 0.2
 _ROUND_TRIPS = 20
-_LATENCY_MS = attach.LATENCY_MS
+_LATENCY_MS = tuning.LATENCY_MS
 
 
 @dataclass(frozen=True)
