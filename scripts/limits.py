@@ -290,7 +290,7 @@ def times() -> list[Row]:
         ),
         (
             "events in a clock that comes in",
-            "from its second whole second on",
+            "once two of its seconds came in",
             "`pps:0`, `harp:0`; beside the stamps the bound has 0.33 µs a second behind its last one, 11 µs behind 9 s",
             "[python.md](python.md#clocks)",
         ),

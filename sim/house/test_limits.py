@@ -36,7 +36,7 @@ def test_every_row_names_a_page():
     rows = [line for line in limits.page().splitlines() if line.count(" | ") == 3 and not line.startswith("| |")]
     assert len(rows) > 50
     for row in rows:
-        (page,) = re.findall(r"\[[\w.-]+\]\(([\w.-]+\.md)(?:#[\w-]+)?\) \|$", row)
+        (page,) = re.findall(r"\[[\w. -]+\]\(([\w./-]+\.md)(?:#[\w-]+)?\) \|$", row)
         assert (ROOT / "docs" / page).is_file(), row
 
 

@@ -389,7 +389,7 @@ def test_a_device_that_is_no_ptp_clock(tmp_path):
 
 @pytest.fixture
 def at_the_command(monkeypatch):
-    """A pulse per second at input 1 that begins with the second second, an edge at input 0 each half second from 0.4 s on."""
+    """A pulse per second at input 1 that begins at 1 s, an edge at input 0 each half second from 0.4 s on."""
 
     def made():
         device = Slow(20_000)
