@@ -102,7 +102,9 @@ def rows_of(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         trip = timer["round_trip_ns"]
         shown = ("none" if timer[name] is None else f"{timer[name]} ms" for name in ("before_ms", "in_use_ms"))
         found.append(("latency timer, before and in use", ", ".join(shown)))
-        found.append(("answer: least, median, most", f"{trip['least'] / 1e6:.3f} ms, {trip['median'] / 1e6:.3f} ms, {trip['most'] / 1e6:.3f} ms"))
+        found.append(
+            ("answer: least, median, most", f"{trip['least'] / 1e6:.3f} ms, {trip['median'] / 1e6:.3f} ms, {trip['most'] / 1e6:.3f} ms")
+        )
     if (attach := measured["attach"]) is not None:
         trip = "" if attach["round_trip_ns"] is None else f", round trip {attach['round_trip_ns'] / 1e6:.3f} ms"
         checked = "checked" if attach["frames_checked"] else "not checked"

@@ -32,6 +32,7 @@ FARTHEST_PPM = 10_000  # no crystal is so far off: it is another one, or the PLL
 SIMULATED, ELSEWHERE = "a simulated board has none", "this board is not on a serial port of this PC"
 WAIT = 5.0  # seconds in which a board that was written is there again
 _STEP = 0.2
+_TRIES = 3  # a busy PC may miss an answer
 _ROUND_TRIPS = 20
 _LATENCY_MS = tuning.LATENCY_MS
 
@@ -328,7 +329,11 @@ def bridge(light: FirstLight) -> Check:
     if doctor is None:
         return Check(name, SKIPPED, LACKS["port"])
     end = time.monotonic() + (WAIT if light.flashed else 0)
-    while (check := doctor.bridge()).state == FAULT and time.monotonic() < end and not light.hands.interrupt:
+    tries = 1
+    while (check := doctor.bridge()).state == FAULT and not light.hands.interrupt:
+        if tries >= _TRIES and time.monotonic() >= end:
+            break
+        tries += 1
         time.sleep(_STEP)
     if check.state == FAULT:
         crossed = "" if light.board is None or own_port(light.board) else "the adapter's TX to the board's RX and the other way round; "

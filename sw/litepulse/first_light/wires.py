@@ -19,6 +19,8 @@ PULSES = 8
 WIDTH = Fraction(1, 50_000)  # seconds: far longer than pads and a wire add, far shorter than anything that hums
 PERIOD = Fraction(1, 2000)
 _PATIENCE = Fraction(1, 500)  # seconds of the board's clock behind the last launch: what came until then is in a batch
+_LEAD = Fraction(1, 200)  # seconds from now to the first pulse, at least
+_TRIES = 5  # each with twice the time
 _LATE = 4  # a pulse that comes belongs to its launch if it is late by less than this part of its width
 _NOISE = PULSES  # edges of no launch at one pin: with more it moves by itself
 
@@ -44,7 +46,7 @@ def look(board: Board, interrupt: Flag) -> Pins:
     check_alone(backend)
     launched: list[int] = []
     seen: dict[int, list[tuple[int, int]]] = {channel: [] for channel in range(inputs + 1)}
-    over = False
+    lost = False
     try:
         backend.line.set_receiver(profile, False, False)
         backend.line.set_profile(LAUNCH_PROFILE, profile)
@@ -54,18 +56,24 @@ def look(board: Board, interrupt: Flag) -> Pins:
         backend.pledge(keep=False)
         before = backend.now()
         reach = math.ceil(scale.ticks(backend.queue.seconds(PULSES)))
-        start = (now := backend.now()) + 8 * (now - before) + reach
-        ticks = [start + n * period for n in range(PULSES)]
-        taken = backend.queue.launch([(tick, n, Launch("pulse", 0, LAUNCH_PROFILE, width)) for n, tick in enumerate(ticks)])
-        if taken < PULSES:
-            raise LitePulseError(f"the board took {taken} of {PULSES} launches")
-        while not over:
+        lead = max(8 * (backend.now() - before) + reach, math.ceil(scale.ticks(_LEAD)))
+        tries = 0
+        ticks: list[int] = []
+        over = True
+        while not (over and (lost or launched or tries == _TRIES)):
+            if over:  # a busy PC may have been too late for all of them
+                tries, over = tries + 1, False
+                start = backend.now() + (lead << tries - 1)
+                ticks = [start + n * period for n in range(PULSES)]
+                taken = backend.queue.launch([(tick, n, Launch("pulse", 0, LAUNCH_PROFILE, width)) for n, tick in enumerate(ticks)])
+                if taken < PULSES:
+                    raise LitePulseError(f"the board took {taken} of {PULSES} launches")
             if interrupt:
                 raise KeyboardInterrupt
             batch = backend.recorder.read()
             for event in batch.events:
                 if isinstance(event, Lost):
-                    over = True  # a pin that changes all the time
+                    lost = over = True  # a pin changes all the time
                 elif event.kind == "edge":
                     for edge in edges(event, scale.samples_per_cycle):
                         seen[edge.channel].append((edge.tick, edge.level))
@@ -75,7 +83,7 @@ def look(board: Board, interrupt: Flag) -> Pins:
             backend.recorder.wait(POLL_SECONDS)
     finally:
         tidy(backend)
-    if not launched and not over:
+    if not launched and not lost:
         raise LitePulseError("no pulse left the board")
     follow, moving = judged(seen, launched, width)
     names = [*(f"in{channel}" for channel in range(inputs)), "rx"]
