@@ -124,14 +124,17 @@ class Chip:
         return NETLISTS_MADE.folder(f"{self.name}-back", key, make) / "chip.v"
 
 
-def flipped(folder, net, entry):
-    """A packed file that differs in one bit: an entry of the LUT in the cell that drives a net, by its name in the sources."""
+def flipped(folder, net):
+    """A packed file that differs in one bit: the first 1 in the LUT of the cell that drives a net, by its name in the sources.
+
+    Inputs that are not used read 0, so this entry is in use, whichever inputs nextpnr has taken.
+    """
     text, (x, y, index) = run_tool(folder, "iceunpack", "chip.bin"), cell_of(folder, net)
     lines = text.splitlines()
-    line = lines.index(f".logic_tile {x} {y}") + 1 + 2 * index + LUT_BITS[entry] // 10
-    column = LUT_COLUMNS + LUT_BITS[entry] % 10
-    old = lines[line]
-    lines[line] = f"{old[:column]}{1 - int(old[column])}{old[column + 1 :]}"
+    first = lines.index(f".logic_tile {x} {y}") + 1 + 2 * index
+    places = [(first + bit // 10, LUT_COLUMNS + bit % 10) for bit in LUT_BITS]
+    line, column = next((line, column) for line, column in places if lines[line][column] == "1")
+    lines[line] = f"{lines[line][:column]}0{lines[line][column + 1 :]}"
 
     def make(made):
         (made / "flipped.asc").write_text("\n".join(lines) + "\n")
@@ -185,7 +188,7 @@ def with_pads(text):
 def as_core(chip_v):
     """A file with litepulse_pins, for litepulse_tb, which has the read-back litepulse_chip in it."""
     ports = re.search(r"^module chip \((.*)\);", chip_v.read_text(), re.MULTILINE)[1].split(", ")
-    first = {"bus_adr": 2}
+    first = {"bus_adr": 2}  # bits of litepulse_chip count from 0
     connected = []
     for port in ports:
         name, bit = re.fullmatch(r"(\w+?)(?:_(\d+))?", port).groups()

@@ -39,9 +39,9 @@ def test_train_of_the_example(tmp_path):
 
 @pytest.mark.seconds(60)
 def test_a_flipped_bit_is_noticed(tmp_path):
-    """The control: one bit of one LUT is wrong, in a file that is whole. It is the LUT before the pin: three inputs, the first unused."""
+    """The control: one bit of one LUT is wrong, in a file that is whole. It is the LUT before the pin."""
     chip = CHIPS["pulse_58hz"]
-    output = run_example(tmp_path, chip.read_back(flipped(chip.build(), "pulse$SB_IO_OUT", 14)))
+    output = run_example(tmp_path, chip.read_back(flipped(chip.build(), "pulse$SB_IO_OUT")))
     assert PASSED not in output and "only 0 pulses" in output, output
 
 
