@@ -268,15 +268,15 @@ class Doctor:
         if self.port.latency_file is None:
             return Check("latency timer", OK, "this adapter has none that can be set")
         now = self.port.latency
-        if now is not None and now <= attach.LATENCY_MS:
+        if now is not None and now <= tuning.LATENCY_MS:
             return Check("latency timer", OK, f"{now} ms")
         if not self.board:
-            return Check("latency timer", OK, f"{now} ms now; 'litepulse attach' sets {attach.LATENCY_MS} ms")
+            return Check("latency timer", OK, f"{now} ms now; 'litepulse attach' sets {tuning.LATENCY_MS} ms")
         return Check(
             "latency timer",
             FAULT,
             f"{now} ms: every answer comes so much later",
-            f"echo {attach.LATENCY_MS} | sudo tee {self.port.latency_file}",
+            f"echo {tuning.LATENCY_MS} | sudo tee {self.port.latency_file}",
         )
 
     # The processors ---------------------------------------------------------------------------------------------------

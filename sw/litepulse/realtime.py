@@ -17,12 +17,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from litepulse.errors import BadInput, Unsupported, check_text, shown
 from litepulse.units import Whole, whole, within
 
-if sys.platform == "linux":  # another system has no files for this
+if TYPE_CHECKING or sys.platform == "linux":  # another system has no files for this
     from litepulse import ports
     from litepulse.journal import Change
     from litepulse.tuning import Tuned, Tuning

@@ -5,7 +5,7 @@ import os
 from argparse import Namespace
 from typing import Any
 
-from litepulse import attach, attached, output, ports
+from litepulse import attach, attached, output, ports, tuning
 from litepulse.backends.uartbone import LOWEST_RAISED
 from litepulse.commands import VERBS, arguments, cable
 from litepulse.commands.arguments import Verbs
@@ -60,7 +60,7 @@ def show(args: Namespace, result: dict[str, Any], remark: str | None = None) -> 
     rows = [(name, result[name]) for name in ("pulse", "tty", "clock") if result[name]]
     rows.append(("cable", f"{result['baud']} baud, frames {'' if result['frames_checked'] else 'not '}checked{timer}"))
     if result["raised"]:
-        rows.append(("nice", f"{attach.HIGHEST_NICE} of the workers {', '.join(result['raised'])}"))
+        rows.append(("nice", f"{tuning.HIGHEST_NICE} of the workers {', '.join(result['raised'])}"))
     if remark:
         rows.append(("note", remark))
     if result["stable_name"] != result["port"]:
