@@ -143,7 +143,7 @@ NOT_RUN = {
     "mokutil": "changes the firmware's keys",
     "systemctl": "needs systemd",
     "git": "fetches this repository, or sends patches",
-    "insmod": "needs the machine's kernel; sim/pc/test_responders.py loads it",
+    "insmod": "needs the machine's kernel; sim/pc/test_responders_pc.py loads it",
     "rmmod": "needs the machine's kernel",
     "arduino-cli": "needs an Arduino",
     "mpremote": "needs a Pico",

@@ -206,6 +206,7 @@ def test_version_is_in_one_place():
 def test_imports_are_pinned():
     """A .venv that was kept may hold packages which a fresh one would lack."""
     tracked = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    tracked = [path for path in tracked if not path.startswith("sw/responders/")]  # they run on other machines
     ours = {part.removesuffix(".py") for path in tracked for part in Path(path).parts}
     imported = {}
     for path in tracked:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """sw/responders on this computer: errors of the Linux programs, registers in a file, the sketches on a simulated Uno, the programs of PIO.
 
-sim/pc/test_responders.py runs the Linux programs on kernels with a GPIO chip.
+sim/pc/test_responders_pc.py runs the Linux programs on kernels with a GPIO chip.
 """
 
 import ast
