@@ -67,7 +67,7 @@ def words():
 class Recorded:
     """Stands for a Backend, its parts and its Registers: its board has just these records to give, LOOK bursts at a time."""
 
-    framed, most_words = False, 255
+    framed, most_words, clock = False, 255, None
 
     def __init__(self):
         self.identity = Identity("sim", "recorded", True, (0, 7), HZ, 1, 4, 256, 512, 512, 64, 64, 1, 1023)

@@ -15,4 +15,4 @@ FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 def test_options_of_the_command_exist(path):
     known = cli.make_parser().words()
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", path.read_text())) <= known
-    assert set(re.findall(r"\blitepulse (?!-)([a-z]+)", path.read_text())) <= known
+    assert set(re.findall(r"\blitepulse (?!-)([a-z]+(?:-[a-z]+)*)", path.read_text())) <= known
