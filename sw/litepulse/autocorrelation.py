@@ -11,14 +11,11 @@ where x is the mean of the d(i), and y that of the d(i + k). It is from -1 to 1,
 the deviations are from does not matter. Of several rows, the sums are over the pairs of all of
 them; no pair is from two rows. It is not defined where all are equal.
 
-What r(1) says:
-
-- -1: each error comes back with the other sign in the next period.
-- -1/2, and 0 beyond: the errors of the edges are independent, as where each edge waits for an
-  absolute time. One late edge makes a long period, then a short one.
-- 0: the errors of the periods are independent, as where each edge waits from the one before. Errors
-  add up.
-- towards 1: the period drifts.
+r(1) is -1 if each error comes back with the other sign in the next period. It is -1/2, with 0 at
+greater lags, if the errors of the edges are independent, as where each edge waits for an absolute
+time: one late edge makes a long period, then a short one. It is 0 if the errors of the periods are
+independent, as where each edge waits from the one before: errors add up. It goes towards 1 if the
+period drifts.
 
 Of n periods with independent errors, r(k) is within 2 / sqrt(n) of 0 in 95 of 100 cases.
 """
