@@ -291,7 +291,8 @@ def test_what_another_program_set_between_two_is_put_back(machine):
 # However it ends --------------------------------------------------------------------------------------------------------
 
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # where the tests run under nohup
 sys.path.insert(0, {root!r})
 from sw.tests.fake_machine import Machine, pretend
 pretend(Machine({folder!r}))
