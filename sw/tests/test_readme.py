@@ -33,7 +33,7 @@ MADE = {
     "make test": ("-m sim.run test", "scripts/fresh_machine.sh", "demo test"),
     "make setup": ("scripts/setup.sh all", "sim/house/test_setup.py", "def test_root_installs_what_is_missing"),
     "make BOARD=icebreaker bitstream": ("-m litex_soc.bitstream icebreaker", "sim/boards/test_bitstreams.py", "def test_board"),
-    "make BOARD=icebreaker flash": ("-m litex_soc.flash icebreaker", "sim/boards/test_flash.py", "def test_flash_is_written"),
+    "make BOARD=icebreaker first-light": ("litepulse first-light --board", "sw/tests/test_first_light.py", "def test_all_is_well"),
     "make linux": ("-m sim.linux", "sim/linux/test_boot.py", "def test_"),
     "make experiments": ("-m lab.experiments", "lab/experiments/test_runner.py", "runner.main("),
     "make linux-demo": ("-m sim.linux.demo", "sim/linux/test_programs.py", "demo.measure("),
