@@ -32,7 +32,7 @@ TICK = 20e-9  # of the Linux SoC that all of IN_SHORT was measured on, in s
 # Experiment: what is compared, the ordinary way's row and LitePulse's in the first picture of rows, and where on them: percent.
 IN_SHORT = {
     "p1": ("error of a 58 Hz period, at most", "usleep() and write(), liteuart, loaded", "hardware train, loaded", 100),
-    "p3": ("a LIN slave's answer of one byte, at the latest", "sllin, liteuart's tty, loaded", "lin0, loaded", 100),
+    "p3": ("a LIN slave's answer of one byte, at the latest", "a program, liteuart's tty, loaded", "lin0, loaded", 100),
     "p4": (
         "a nudged cycle: distance from the commanded time, at most",
         "clock_nanosleep(), SCHED_FIFO and write(), liteuart, loaded",
