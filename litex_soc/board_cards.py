@@ -238,7 +238,7 @@ def card(name):
         "",
         *wrapped(
             "The drawing goes by pin numbers. Find them on the board by what is printed there, and check GND with a multimeter before you "
-            f"connect anything. All pins are {voltage(made.iostandard):g} V: [what to put between](../first-hour.md#wires-and-voltages)."
+            f"connect anything. All pins are {voltage(made.iostandard):g} V: [what to put between](../wiring.md)."
         ),
         "",
         "| signal | header | pin | FPGA | |",
