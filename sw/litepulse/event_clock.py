@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from litepulse.backends.interface import Batch, Wanted
 from litepulse.reference import FEWEST, FedSeconds, time_of, utc_of
 from litepulse.streams import Lost, edges
+from litepulse.units import NANO
 
 if TYPE_CHECKING:
     from litepulse.board import Board
-
-NANO = 10**9
 
 
 def with_edges(wanted: Wanted, seconds: FedSeconds) -> Wanted:
