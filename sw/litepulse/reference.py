@@ -278,6 +278,10 @@ class FedSeconds:
         base = self._edges[-1][0] - self._edges[0][0]
         return math.ceil(distance * (distance + base) * NANO * NANO / 2 / WANDER)
 
+    def time_of(self, tick: int) -> ClockTime:
+        """A tick in this clock, once FEWEST seconds are known."""
+        return ClockTime(math.floor(self.second_of(tick) * NANO), self.bound(tick) + 1, self.key)
+
     def since(self, second: int | Fraction) -> Fraction:
         """How many seconds a second, or a part of it, lies behind the last one."""
         return second - Fraction(self._edges[-1][0])
@@ -369,8 +373,7 @@ def time_of(board: "Board", tick: int, clock: str) -> ClockTime:
         shown = board.time_of(tick, CLOCK)
         ns, near = utc_of(shown.ns)
         return ClockTime(ns, shown.uncertainty + NANO * near, clock)
-    seconds = _fed(board, clock)
-    return ClockTime(math.floor(seconds.second_of(tick) * NANO), seconds.bound(tick) + 1, clock)
+    return _fed(board, clock).time_of(tick)
 
 
 def tick_at(board: "Board", ns: Fraction, clock: str) -> ClockTick:
