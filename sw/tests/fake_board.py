@@ -61,13 +61,14 @@ class FakeBoard:
         receive_depth=9,
         lin_depth=6,
         port=True,
+        sequence=False,
         csr_base=regmap.CSR_BASE,
         window_base=regmap.WINDOW_BASE,
     ):
         self.csr_base, self.window_base = csr_base, window_base
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
         self.event_log2, self.receive_log2, self.lin_log2 = event_depth, receive_depth, lin_depth
-        self.port = port
+        self.port, self.sequence = port, sequence
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
         self.drop_write = lambda address, words: False  # a write that gets lost on the cable
         self.mute_config = False  # the core does not answer configuration writes
@@ -167,7 +168,7 @@ class FakeBoard:
             | bool(self.coming) << 7
             | self.levels << 16
         )
-        geometry |= self.port << 29
+        geometry |= self.port << 29 | self.sequence << 30
         return {
             0: self.magic,
             1: self.version,

@@ -50,6 +50,7 @@ class Identity:
     echo_limit: int  # ticks
     clocks: tuple[str, ...] = ()  # those of CLOCKS in which events have a time, too
     port: bool = False  # there is a marker port
+    sequence: bool = False  # its launch queue has waits and relative entries, and this backend carries them
     nodes: Mapping[str, str] = field(default_factory=dict[str, str])  # further devices of the board: {"tty": "/dev/ttyPULSE0"}
 
     @property
