@@ -14,7 +14,7 @@ _EVENT_SOURCE = {name: code for code, (name, _) in regs.EVENT_SOURCES.items()}
 KIND_NAME = {code: name.lower() for name, code in _EVENT_KIND.items()}
 SOURCE_NAME = {code: name.lower() for name, code in _EVENT_SOURCE.items()}
 REASON_NAME = {code: name.lower() for code, (name, _) in regs.REASONS.items()}
-LAUNCH_KIND = {name.lower(): code for code, (name, _) in regs.LAUNCH_KINDS.items()}
+LAUNCH_KIND = {name.lower(): code for code, (name, _) in regs.LAUNCH_KINDS.items() if name != "WAIT"}  # of what is put on the line
 LAUNCH_KIND_NAME = {code: name for name, code in LAUNCH_KIND.items()}
 PARITY = {name.lower(): code for code, (name, _) in regs.PARITIES.items()}
 TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}

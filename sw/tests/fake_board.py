@@ -84,6 +84,7 @@ class FakeBoard:
         receive_depth=9,
         lin_depth=6,
         port=True,
+        sequence=False,
         csr_base=regmap.CSR_BASE,
         window_base=regmap.WINDOW_BASE,
         frozen=None,
@@ -92,7 +93,7 @@ class FakeBoard:
         self.csr_base, self.window_base = csr_base, window_base
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
         self.event_log2, self.receive_log2, self.lin_log2 = event_depth, receive_depth, lin_depth
-        self.has_port = port
+        self.has_port, self.has_sequence = port, sequence
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
         self.map = None
         if frozen is not None:
@@ -200,7 +201,7 @@ class FakeBoard:
             | bool(self.coming) << 7
             | self.levels << 16
         )
-        geometry |= self.has_port << 29
+        geometry |= self.has_port << 29 | self.has_sequence << 30
         mask = MASK32 if self.map is None else self.map.csrs.get(index, 0)
         return mask & {
             0: self.magic,

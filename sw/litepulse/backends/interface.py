@@ -51,6 +51,7 @@ class Identity:
     echo_limit: int  # ticks
     clocks: tuple[str, ...] = ()  # those of CLOCKS in which events have a time, too
     port: bool = False  # there is a marker port
+    sequence: bool = False  # its launch queue has waits and relative entries, and this backend carries them
     chip: str | None = None  # where it lies: boards of one chip, its lines, have the same; None: it is alone there
     nodes: Mapping[str, str] = field(default_factory=dict[str, str])  # further devices of the board: {"tty": "/dev/ttyPULSE0"}
 
