@@ -2,7 +2,7 @@
 // What the launch queue and the train have in common beside litepulse_sequencer, which prepares their launches: the slot that counts down,
 // what is to be launched, what became of it.
 //   KE        cycles from `now` to the pin, with S > 1 one more: the arbiter takes one
-//   SEQUENCE  an entry of kind `wait` is valid if it names an edge; with each width the sum is shown as the tick of the result
+//   SEQUENCE  an entry of kind `wait` is valid if there is its channel; with each width the sum is shown as the tick of the result
 `include "litepulse_types.svh"
 module litepulse_timed_source #(
     parameter int S = 1,
@@ -69,8 +69,7 @@ module litepulse_timed_source #(
   assign cond     = {bad, near_wrap, fired || wrapped || eventful, fired, told};
   assign word_bad = (operation.result[11:10] == litepulse_map_pkg::LAUNCH_WAIT) ? wait_bad : !prof_valid[operation.result[9:8]]
       || (operation.result[11:10] == litepulse_map_pkg::LAUNCH_BREAK && operation.result[7:0] == 8'd0);
-  assign wait_bad = !SEQUENCE || operation.result[3:0] > 4'(INPUTS)
-      || !(operation.result[litepulse_map_pkg::WAIT_RISE_LSB] || operation.result[litepulse_map_pkg::WAIT_FALL_LSB]);
+  assign wait_bad = !SEQUENCE || operation.result[3:0] > 4'(INPUTS);
 
   litepulse_slot #(.S(S)) slot (
       .clk, .rst, .load, .value(operation.result), .arm(operation.taken || load_far || load_any),

@@ -336,7 +336,7 @@ def queue_fates(entries):
 
 @dataclass(frozen=True)
 class Wait:
-    """An entry of the queue that waits for an edge of a channel, at most until its tick."""
+    """An entry of the queue that waits for an edge of a channel, at most until its tick; without a direction just until then."""
 
     channel: int
     rise: bool = True
@@ -347,7 +347,7 @@ class Wait:
 
     @property
     def valid(self):
-        return (self.rise or self.fall) and self.channel <= self.inputs
+        return self.channel <= self.inputs
 
     def word(self):
         """As records name it."""

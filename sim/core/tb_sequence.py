@@ -432,7 +432,7 @@ async def test_promise1_waits_that_are_refused(dut):
     begin = bench.ahead(8)
     entries = [
         SequenceEntry(begin, pulse(bench), 1),
-        SequenceEntry(500 * S, wait(0, rise=False), 2, relative=True),
+        SequenceEntry(500 * S, wait(15, rise=False), 2, relative=True),
         SequenceEntry(500 * S, wait(INPUTS + 1), 3, relative=True),
         SequenceEntry(begin + 900 * S, wait(0), 4),
         SequenceEntry(7, wait(0), 5, relative=True, late=False),
@@ -450,6 +450,42 @@ async def test_promise1_waits_that_are_refused(dut):
     granted, _ = arbitrate(run_sequence(late, {0: []}, S, begin + 1800 * S))
     same_list("outcomes", seen_outcomes(bench), outcomes(late, granted))
     bench.check_line(granted, since=since)
+
+
+@cocotb.test()
+async def test_promise1_a_delay_before_a_wait(dut):
+    """A wait without a direction ends at its tick, whatever its channel does. The wait behind it ends at no edge up to there, and at each
+    from TIMEOUT_MIN_CYCLES behind it on."""
+    bench = await start(dut, "1:1")
+    distances = [*range(-2 * S, 2 * S), *range(TIMEOUT_MIN - 20 * S, TIMEOUT_MIN + 6 * S, 1 if FAST else S + 1)]
+    ended = 0
+    for number, distance in enumerate(distances):
+        bench.events.clear()
+        since, begin = bench.now, bench.ahead(6)
+        delayed = begin + LISTEN + 700 * S + number % 3
+        early = begin + LISTEN + 200 * S  # an edge while it is delayed
+        entries = [
+            SequenceEntry(begin, pulse(bench), 1),
+            SequenceEntry(delayed - begin, wait(0, rise=False), 2, relative=True),
+            SequenceEntry(TIMEOUT_MIN + 300 * S, wait(0, rise=True, fall=True), 3, relative=True),
+            SequenceEntry(TIMEOUT_MIN + 20 * S, pulse(bench, 1 + number % 4), 4, relative=True),
+        ]
+        level = bench.aux_level & 1
+        player = cocotb.start_soon(bench.play_aux([(early, 0, 1 - level), (delayed + distance, 0, level)]))
+        await put_all(bench, entries)
+        await player
+        await finish(bench, delayed + 3 * TIMEOUT_MIN + 400 * S)
+        counts = [r for r in bench.events if r.source == QUEUE][2].flags == 0
+        assert counts or distance < TIMEOUT_MIN, distance
+        assert not counts or distance > 0
+        ended += counts
+        edges_of = {0: [(delayed + distance, level, delayed + distance)] if counts else []}
+        granted, _ = arbitrate(run_sequence(entries, edges_of, S))
+        same_list("outcomes", seen_outcomes(bench), outcomes(entries, granted))
+        bench.check_line(granted, since=since)
+        assert entries[1].end == (delayed, True)
+    assert 0 < ended < len(distances)
+    figure(1, "edges around a delay before a wait", len(distances))
 
 
 @cocotb.test()
