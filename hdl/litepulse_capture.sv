@@ -2,7 +2,8 @@
 // Edges on the inputs, with an optional glitch filter per channel. The filter accepts a level after F equal samples and delays its
 // channel so that the accepted level begins with the first of them, then on by the samples that make the delay whole cycles.
 // Latency: none for unfiltered channels (cond_line, sel_* are combinational) with S = 1, 2 cycles with more; ceil((F - 1)/S) cycles more
-// for filtered ones. Edges for the event stream come a cycle later.
+// for filtered ones. Edges for the event stream come a cycle later. With S > 1 the responder's pick finds an edge of an unfiltered channel
+// other than the line before it is conditioned (litepulse_edge_pick).
 //
 // A channel whose enable changes, or F while it is enabled, begins again: its level stays, and only the samples from then on count. What
 // a setting conditioned is shown with the group and delay of that setting. With S = 1 the sample of the cycle in which the new settings
@@ -265,13 +266,21 @@ module litepulse_capture #(
   // the first one of a selected channel
   logic [C-1:0] group_next;
   assign group_next = settled ? filt_en : group;
-  litepulse_edge_pick #(.S(S), .C(C)) pick (
-      .clk, .level, .prior, .group_next, .line_filtered(group[INPUTS]), .delay, .edge_choice, .chosen_edge
+`ifdef FORMAL
+  logic           f_last;
+`endif
+  litepulse_edge_pick #(.S(S), .C(C), .QUICK(S > 1)) pick (
+`ifdef FORMAL
+      .f_last,
+`endif
+      .clk, .rst, .samples, .filt_en, .level, .prior, .group_next, .line_filtered(group[INPUTS]), .delay,
+      .edge_choice, .chosen_edge
   );
   generate
     if (SEQUENCE) begin : gen_wait
       litepulse_edge_pick #(.S(S), .C(C)) wait_pick (
-          .clk, .level, .prior, .group_next, .line_filtered(group[INPUTS]), .delay, .edge_choice(wait_choice), .chosen_edge(wait_edge)
+          .clk, .rst, .samples, .filt_en, .level, .prior, .group_next, .line_filtered(group[INPUTS]), .delay,
+          .edge_choice(wait_choice), .chosen_edge(wait_edge)
       );
     end else begin : gen_no_wait
       assign wait_edge = '0;

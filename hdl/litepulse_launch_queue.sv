@@ -86,6 +86,7 @@ module litepulse_launch_queue #(
       assign wait_choice.enable  = listening && !edge_seen;
       assign wait_choice.rise    = launch.data[litepulse_map_pkg::WAIT_RISE_LSB];
       assign wait_choice.fall    = launch.data[litepulse_map_pkg::WAIT_FALL_LSB];
+      assign wait_choice.of_line = 1'b0;
       always_ff @(posedge clk) begin
         if (act && action == litepulse_program_pkg::ACT_LATCH) relative <= operation.result[litepulse_map_pkg::WAIT_RELATIVE_LSB];
         if (act_do && argument == litepulse_program_pkg::S_DO_LISTEN) listening <= 1'b1;

@@ -7,7 +7,7 @@
 //   state (one bit each)   what happens in it                                                  then
 //   armed and none below   the delay is loaded into `remaining`, one cycle                     preset
 //   preset                 the fixed part is taken off; triggers count from here on            ready
-//   ready                  a filter's delay is taken off in the cycle of the trigger           count, a cycle behind the trigger
+//   ready                  conditioning's delay is taken off in the cycle of the trigger       count, a cycle behind the trigger
 //   count                  `remaining` counts down to the launch, which is due when it is -1   in_flight, or report if it is late
 //   in_flight              from `due` until the launch's first sample leaves                   report
 //   report                 the event is written                                                count within a burst that is not late,
@@ -15,7 +15,8 @@
 //   hold                   `remaining` counts the holdoff down                                 the delay is loaded again
 //
 // Latency: the delay must be at least RESPONSE_MIN_CYCLES*S + de lead ticks (docs/core.md), more behind a filter; the period
-// BURST_MIN_CYCLES*S + de lead.
+// BURST_MIN_CYCLES*S + de lead. With S > 1 an edge of an unfiltered channel other than the line comes 2 cycles before it is shown
+// (litepulse_edge_pick): the fixed part is that of such an edge, all others have the 2 cycles in their delay.
 //   KE   cycles from `now` to the pin, 1 to 14
 //   LIN  there is the trigger `lin`, by litepulse_lin
 //   LARGE_RAM  as of litepulse; with "huge" its times lie in block RAM, which is there to spare
@@ -80,6 +81,7 @@ module litepulse_responder #(
   localparam int B = 32;     // bits of delay and holdoff
   localparam int C = B - SL; // of them, whole cycles
   localparam int D = 7;      // bits of the delay of a filter
+  localparam int SHOWN = (S > 1) ? 2 : 0;   // cycles by which an edge may be known before litepulse_capture shows it
 
   logic [3:0]   sel_channel;
   logic         sel_rise, sel_fall, sel_enable;
@@ -87,6 +89,7 @@ module litepulse_responder #(
   assign edge_choice.enable  = sel_enable;
   assign edge_choice.rise    = sel_rise;
   assign edge_choice.fall    = sel_fall;
+  assign edge_choice.of_line = S > 1 && !by_edge;
 
   logic [2:0]   off, ev_off;
   logic [1:0]   kind, profile;
@@ -172,7 +175,9 @@ module litepulse_responder #(
   end
 
   // trigger -------------------------------------------------------------------------------------------------------------
-  logic byte_hit, filtered, waits;
+  logic byte_hit, waits;
+  logic conditioned;       // the trigger comes through more than the fixed part allows for: ...
+  logic [D-1:0] behind;    // ... so many cycles
   logic comes;   // a trigger that is no edge
   logic no_hit;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
 
@@ -182,7 +187,8 @@ module litepulse_responder #(
     no_hit <= !(chosen_edge.found || (waits && comes));
     if (rst || disarm) no_hit <= 1'b1;
   end
-  assign filtered = by_edge ? chosen_edge.filtered : chosen_edge.line_filtered;
+  assign conditioned = (S > 1) ? !(chosen_edge.quick && by_edge) : by_edge ? chosen_edge.filtered : chosen_edge.line_filtered;
+  assign behind      = (S > 1) ? chosen_edge.late : chosen_edge.delay;
   assign waits = preset || (ready && no_hit);
   assign sel_enable = waits && by_edge && !(chosen_edge.is_line && line_own && ignore_own);
   assign comes = (by_byte && line_events.byte_end && byte_hit) || (by_lin && line_events.byte_end && lin_hit)
@@ -220,8 +226,8 @@ module litepulse_responder #(
   assign none   = top_zero && remaining[SL+15:SL] == '0;
   assign opens  = opened || (no_lead && !more) || excused;
   assign late   = count && negative && !due && !overtaken && fresh == 2'b00;
-  assign fixed_part = again ? D'(-KE - 5) : report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
-  assign step_from = clear ? STEP_WAIT : load ? STEP_FIXED : (filtered && (preset || ready)) ? STEP_FILTER : STEP_CYCLE;
+  assign fixed_part = again ? D'(-KE - 5) : report ? D'(-6) : by_edge ? D'(SHOWN - KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 3);
+  assign step_from = clear ? STEP_WAIT : load ? STEP_FIXED : (conditioned && (preset || ready)) ? STEP_FILTER : STEP_CYCLE;
 
   // Delay, holdoff and, in its upper half, burst. What is needed in the next cycle is read: the burst while it waits for a trigger, else
   // the holdoff from the first load of an answer on until the last one, else the delay.
@@ -245,7 +251,7 @@ module litepulse_responder #(
     counts <= !(arms || (hold && negative && !wish) || (landed && (launched || ongoing)));
     preset <= load && !report && !wish;
     step   <= step_from == STEP_WAIT ? next_wait[SL +: D]
-        : step_from == STEP_FIXED ? fixed_part : step_from == STEP_FILTER ? ~chosen_edge.delay : '1;
+        : step_from == STEP_FIXED ? fixed_part : step_from == STEP_FILTER ? ~behind : '1;
     if (!no_hit) step <= '1;
     if (!stay) remaining[SL+D-1:0] <= clear ? '0 : sum[SL+D-1:0];
     remaining[B-1:SL+D] <= load ? next_wait[B-1:SL+D] : sum[B:SL+D+1];

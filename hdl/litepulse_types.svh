@@ -111,6 +111,7 @@ typedef struct packed {
   logic        enable;       // else there is none
   logic        rise;
   logic        fall;
+  logic        of_line;      // it waits for a byte or a break: `late` is that of the line, a cycle later
 } edge_choice_t;
 
 // The first such edge of this cycle, with the settings it was conditioned with (litepulse_capture to litepulse_responder).
@@ -121,6 +122,9 @@ typedef struct packed {
   logic        is_line;
   logic        line_filtered; // as `filtered`, of the line
   logic [6:0]  delay;
+  // S > 1, of the responder's:
+  logic        quick;        // it is found in the samples as they arrive: `off` is in the cycle that will be shown in 2 cycles; ...
+  logic [6:0]  late;         // ... else so many cycles before that one: 2, and those of the filter
 } chosen_edge_t;
 
 // A received frame (litepulse_line_rx to litepulse_receive).

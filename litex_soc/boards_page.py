@@ -42,9 +42,9 @@ def all_choices(names=None):
 
 
 def response_ns(choice):
-    """From a pin to a pin: the smallest delay of the responder behind an edge, in ns."""
+    """From a pin to a pin: the smallest delay of the responder behind an edge of an unfiltered input, in ns."""
     c = limits.cycles()
-    cycles = c["RESPONSE_MIN_CYCLES"] + sum(PHYS[choice.phy].latencies) - 2 + (c["SAMPLES_LATENCY"] if choice.samples > 1 else 0)
+    cycles = c["RESPONSE_MIN_CYCLES"] + sum(PHYS[choice.phy].latencies) - 2 + (c["SAMPLES_LATENCY_INPUT"] if choice.samples > 1 else 0)
     return float(cycles * 10**9 / choice.pulse_hz)
 
 
@@ -163,8 +163,9 @@ def page(results):
         f"not more than {MORE} behind the first that meets them, and {SEEDS} in all.",
         "",
         "- Margin: how much faster than needed the slower clock could be.",
-        "- Response: the responder's smallest delay from a pin to a pin behind an edge,",
-        "  `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency.",
+        "- Response: the responder's smallest delay from a pin to a pin behind an edge of an unfiltered",
+        "  input, `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency. With several samples",
+        "  per cycle it is 2 cycles more behind an edge of `rx` or of a filtered input.",
         "- Settle: what an input's synchroniser has to decide",
         "  ([pins.md](pins.md#synchronisers-and-how-often-they-fail)).",
         "- Cells: logic cells of an iCE40, LUTs of an ECP5.",

@@ -13,7 +13,7 @@ from sim.netlist.synthesis import NETLISTS
 
 HZ = 200_000_000  # of `pulse` on an ECPIX-5, docs/boards.md
 # Cycles from an edge's stamp to the answer: the column of docs/pins.md.
-CYCLES = {"ecp5_generic": 6, "ecp5_serdes": 14}
+CYCLES = {"ecp5_generic": 6, "ecp5_serdes": 12}
 WHO = "LitePulse's responder"
 FORMS = {"rtl": "", "netlist": ", as synthesised"}
 

@@ -25,7 +25,7 @@ rig.CYCLE = 10**12 // HZ
 rig.TICK = rig.CYCLE // S
 rig.PHASE = rig.CYCLE // 2 if PHY == "ecp5_serdes" else 0
 rig.CLOCKS["board"] = (2 * rig.CYCLE, 0)
-DELAY = CONSTANTS["RESPONSE_MIN_CYCLES"] * S  # ticks, by docs/core.md and the PHY's header
+DELAY = CONSTANTS["RESPONSE_MIN_INPUT"] * S  # ticks, by docs/core.md and the PHY's header
 WIDTH = 8 * S
 APART = 60 + CONSTANTS["RESPONSE_REST"]  # cycles between edges, more than an answer and its rest
 

@@ -117,7 +117,8 @@ async def run(dut, rng, cycles, written, edges_on, sel, mood):
     rise, fall = edges_on.get(0, (0, 0))
     settings(rise_en=rise, fall_en=fall)
     channel, sel_rise, sel_fall = sel
-    choice(channel=channel, rise=sel_rise, fall=sel_fall)
+    of_line = rng.random() < 0.2
+    choice(channel=channel, rise=sel_rise, fall=sel_fall, of_line=of_line)
     off = rng.random() < 0.2
     waves = [wave(rng, cycles * S, mood) for _ in range(C)]
     for _ in range(3):
@@ -125,7 +126,7 @@ async def run(dut, rng, cycles, written, edges_on, sel, mood):
     dut.rst.value = 0
     seen, enabled, wanted, f = [], [], [], 1
     for n in range(cycles):
-        enabled.append(int(not off and rng.random() < 0.9))
+        enabled.append(int(not off and n > 0 and rng.random() < 0.9))  # nothing waits for an edge right behind a reset
         choice(enable=enabled[-1])
         rise, fall = edges_on.get(n, (rise, fall))
         wanted.append((fall, rise))
@@ -142,8 +143,10 @@ async def run(dut, rng, cycles, written, edges_on, sel, mood):
 
     rests = [0] * INPUTS + [1]
     force = in_force(written, cycles)
-    # what each channel shows in each cycle: {sample: new level}, and the levels of all samples
+    # what each channel shows in each cycle: {sample: new level}, and the levels of all samples; likewise what the responder is given of its
+    # own channel: with more than one sample per cycle, an unfiltered edge of an input before it is conditioned
     flips, levels, count = [], [], 0
+    picked: list[dict[int, int]] = [{} for _ in range(cycles)]
     for c in range(C):
         flips.append([{} for _ in range(cycles)])
         for tick, (level, stage) in shown(waves[c], rests[c], stages(written, cycles, c)).items():
@@ -151,6 +154,9 @@ async def run(dut, rng, cycles, written, edges_on, sel, mood):
             if cycle < cycles:
                 flips[c][cycle][tick % S] = level
                 count += 1
+            early = cycle - EX if not stage.enabled and c < INPUTS else cycle
+            if c == channel and early < cycles:
+                picked[early][tick % S] = level
         level, row = rests[c], []
         for cycle in range(cycles):
             for s in range(S):
@@ -169,10 +175,16 @@ async def run(dut, rng, cycles, written, edges_on, sel, mood):
         assert chosen["delay"] == delay_of(f), where
         assert chosen["is_line"] == (channel == INPUTS)
         assert cond_line == bits(levels[INPUTS][m * S : m * S + S]), where
-        hits = [s for s, new in sorted(flips[channel][m].items()) if (sel_rise if new else sel_fall)]
+        hits = [s for s, new in sorted(picked[m].items()) if (sel_rise if new else sel_fall)]
         assert chosen["found"] == bool(hits and enabled[m]), where
         if chosen["found"]:
             assert (chosen["off"], chosen["filtered"]) == (hits[0], group >> channel & 1), where
+        if S > 1 and m > 0:
+            assert chosen["quick"] == (channel < INPUTS and not group >> channel & 1), where
+            before, behind = force[m - 1]
+            assert chosen["late"] == EX + (delay_of(before) if behind >> (INPUTS if of_line else channel) & 1 else 0), where
+            if chosen["found"] and not chosen["quick"] and not of_line:
+                assert chosen["late"] == EX + (delay_of(f) if group >> channel & 1 else 0), where
         if m == 0:
             continue
         # the edges of the cycle before, with what was in force then

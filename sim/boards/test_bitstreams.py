@@ -311,10 +311,11 @@ def test_pins_page_by_the_formula():
 
 
 def test_response_by_hand():
-    """6 cycles of 48 or 200 MHz; with the pads and samples of the ECP5's gearing 6 + (3 + 4 - 2) + 3 of 125 MHz."""
+    """6 cycles of 48 or 200 MHz; with the pads and samples of the ECP5's gearing 6 + (3 + 4 - 2) + 1 of 125 or 200 MHz."""
     assert round(boards_page.response_ns(choose("icebreaker")), 3) == 125.0
     assert boards_page.response_ns(choose("ecpix5", samples=1)) == 30.0
-    assert boards_page.response_ns(choose("ulx3s")) == 112.0
+    assert boards_page.response_ns(choose("ulx3s")) == 96.0
+    assert boards_page.response_ns(choose("ecpix5")) == 60.0
 
 
 def test_unknown_board_of_the_page(capsys):

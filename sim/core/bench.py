@@ -52,6 +52,10 @@ for _name in (
 ):
     _more = "SAMPLES_LATENCY_BYTE" if _name in ("RESPONSE_MIN_BYTE", "RESPONSE_MIN_BREAK") else "SAMPLES_LATENCY"
     CONSTANTS[_name] += sum(latencies(PHY)) - 2 + (CONSTANTS[_more] if S > 1 else 0)
+# Behind an edge of an unfiltered input other than the line: with several samples per cycle it need not be conditioned.
+CONSTANTS["RESPONSE_MIN_INPUT"] = CONSTANTS["RESPONSE_MIN_CYCLES"]
+if S > 1:
+    CONSTANTS["RESPONSE_MIN_INPUT"] += CONSTANTS["SAMPLES_LATENCY_INPUT"] - CONSTANTS["SAMPLES_LATENCY"]
 LMIN = CONSTANTS["LMIN_CYCLES"]
 ECHO_TAIL = 16  # cycles, after a reset
 FILTER = 1 if S == 1 else 3  # cycles from the answer to the word FILTER to the first sample that counts by it

@@ -46,13 +46,13 @@ async def test_promise1_driver_enable(dut):
         await bench.until(train.tick(count) + lead + 40 * S)
         await bench.send([0x10, 0x20, 0x30])
         await bench.cycles((4 * (Launch(FRAME, TTY, 0).length + lead) + lag) // S + 100)
-        await bench.responder(pulse, CONSTANTS["RESPONSE_MIN_CYCLES"] * S + lead + 2, trigger=1, channel=0, rise=1)
+        await bench.responder(pulse, CONSTANTS["RESPONSE_MIN_INPUT"] * S + lead + 2, trigger=1, channel=0, rise=1)
         edge = bench.now + 20 * S
         await bench.play_aux([(edge, 0, 1)])
         await bench.cycles((2 * lead + lag) // S + 200)
         await bench.drain_stop()
         tty = [Grant(r.tick, Launch(FRAME, TTY, r.data), 3, n) for n, r in enumerate(bench.select(1, 3))]
-        shot = [Grant(edge + CONSTANTS["RESPONSE_MIN_CYCLES"] * S + lead + 2, pulse, 2, 0)]
+        shot = [Grant(edge + CONSTANTS["RESPONSE_MIN_INPUT"] * S + lead + 2, pulse, 2, 0)]
         granted, refused = arbitrate([*entries, *train.pulses(), *shot], tty)
         assert not refused and [g.launch.data for g in tty] == [0x10, 0x20, 0x30]
         bench.check_launches(granted, refused, sources=(0, 1, 3))

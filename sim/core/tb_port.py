@@ -29,7 +29,7 @@ from sim.core.model import (
 )
 
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
-RESPONSE = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
+RESPONSE = CONSTANTS["RESPONSE_MIN_INPUT"] * S
 OUTPUT = sum(latencies(PHY))
 LINE_PROFILE = Profile(Fraction(1201 * S, 256))
 MARKS = LINE_PROFILE._replace(to_port=True)

@@ -501,15 +501,16 @@ class Scene:
 
     def triggers(self, line, heard, echo):
         """[Trigger] in the order in which they are recognised: edges of input 0 and of the line, bytes, breaks."""
-        out, delays, shown = [], self.filters.delays(LINE), self.filters.shown(LINE, line)
+        out, delays, shown, groups = [], self.filters.delays(LINE), self.filters.shown(LINE, line), self.filters.groups()
         for channel, wave in ((0, self.waves[0]), (LINE, line)):
             for tick, level, at in self.filters.edges(channel, wave):
                 own = channel == LINE and echo.own(at // S, at // S - 1)
-                out.append(Trigger(tick, at // S, ON_EDGE, (channel, level), own))
+                quick = CONDITIONING if channel != LINE and not groups.at(at // S)[0] >> channel & 1 else 0
+                out.append(Trigger(tick, at // S - quick, ON_EDGE, (channel, level), own))
 
         def behind(end, kind, **of):
             cycle = end // S + RECOGNISED
-            out.append(Trigger(end - delays.at(cycle) * S, cycle, kind, **of))
+            out.append(Trigger(end - delays.at(cycle - (S > 1)) * S, cycle, kind, **of))
 
         for byte, profile, until in heard:
             bits = profile.frame_bits * Fraction(profile.period)

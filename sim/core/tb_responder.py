@@ -38,12 +38,19 @@ from sim.core.model import (
 from sim.long_runs import LONG
 
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
+FASTEST_INPUT = CONSTANTS["RESPONSE_MIN_INPUT"] * S  # behind an edge of an unfiltered input, ...
+QUICK = 2 if S > 1 else 0  # ... which is recognised so many cycles before it is shown
 OUTPUT = sum(latencies(PHY))  # cycles from a word's answer to what obeys it at the pin
 REST = CONSTANTS["RESPONSE_REST"]
 BURST_MIN = CONSTANTS["BURST_MIN_CYCLES"] * S
 CHANNEL = 1 % LINE  # an input other than the first, where there is one
 TTY = Profile(Fraction(9 * S))
 PERIOD = (CONSTANTS["CHANGE_MIN_PERIOD"] + 20) * S
+
+
+def of_input(ticks):
+    """Edges of an unfiltered input: (stamp, cycle in which it is recognised)."""
+    return [(tick, tick // S - QUICK) for tick in ticks]
 
 
 async def start_bench(dut, clocks="unrelated", profile=TTY):
@@ -96,7 +103,7 @@ async def test_promise1_responder_shortest_delay(dut):
     """Delay by delay: below the minimum every answer is `late` and nothing goes out, from it on all are exact."""
     bench, pulse = await start_bench(dut, "1:1")
     fates, grants = [], []
-    for delay in range(0, FASTEST + 6 * S):
+    for delay in range(0, FASTEST_INPUT + 6 * S):
         await bench.responder(pulse, delay, trigger=1, channel=0, rise=1, rearm=1)
         tries = []
         for sample in range(S):
@@ -116,9 +123,35 @@ async def test_promise1_responder_shortest_delay(dut):
         fates.append(tries)
     always = next(d for d, tries in enumerate(fates) if all(tries))
     assert all(all(tries) for tries in fates[always:]) and not any(fates[0])
-    assert always == FASTEST, f"the shortest delay is {always} ticks"
+    assert always == FASTEST_INPUT, f"the shortest delay is {always} ticks"
     bench.check_line(grants)
     figure(1, "responder, shortest delay tried", len(fates) * S)
+
+
+@cocotb.test()
+async def test_promise1_responder_shortest_delay_of_a_filtered_input_and_the_line(dut):
+    """Behind an edge that is conditioned first it is `SAMPLES_LATENCY`, not that of an input, and ⌈(F − 1)/S⌉ more."""
+    bench, pulse = await start_bench(dut, "1:1")
+    tried, lengths = 0, (1, 2, S + 1, 11)
+    for channel, length in [(LINE, 0), *((channel, length) for channel in (0, LINE) for length in lengths)]:
+        await bench.filter(1 << channel if length else 0, length)
+        least = FASTEST + filter_delay(length, S) * S
+        for delay in (least - S, least - 1, least, least + 1):
+            await bench.responder(pulse, delay, trigger=1, channel=channel, rise=1, rearm=1)
+            fates = []
+            for sample in range(S):
+                edge = (bench.now // S + 40) * S + sample
+                if channel == LINE:
+                    await bench.play("rx_drive", [(edge - 30 * S, 0), (edge, 1)])
+                else:
+                    await bench.play_aux([(edge, channel, 1), (edge + 30 * S, channel, 0)])
+                await bench.until(edge + delay + 60 * S)
+                (new,) = [r for r in await bench.drain() if r.source == 2]
+                assert (new.kind, new.tick) == (1, edge + delay) or (new.kind, new.flags) == (MISSED, LATE)
+                fates.append(new.kind == 1)
+                tried += 1
+            assert all(fates) == (delay >= least), f"channel {channel}, filter {length}, delay {delay} of {least}: {fates}"
+    figure(1, "responder, shortest delay behind a filter and on the line", tried)
 
 
 @cocotb.test()
@@ -165,7 +198,7 @@ async def test_promise1_responder_listens_again(dut):
             first = bench.now + 10 * S + rng.randrange(S)
             launch = first + delay
             cycle = max(-(-(launch + holdoff) // S), launch // S + REST) - early
-            again = cycle * S + rng.randrange(S)
+            again = (cycle + QUICK) * S + rng.randrange(S)
             await bench.play_aux([(first, 0, 1), (first + 5 * S, 0, 0), (again, 0, 1), (again + 5 * S, 0, 0)])
             await bench.until(again + delay + 30 * S)
             new = [Grant(first + delay, pulse, 2, 0)] + [Grant(again + delay, pulse, 2, 1)] * (1 - early)
@@ -196,7 +229,7 @@ async def test_promise1_responder_rearm_holdoff(dut):
     await player
     await bench.cycles(600)
     await bench.drain_stop()
-    grants = Responder(pulse, delay, True, holdoff).answers([t for t, _, _ in triggers], S, REST)
+    grants = Responder(pulse, delay, True, holdoff).answers(of_input(t for t, _, _ in triggers), S, REST)
     assert [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants]
     assert len(grants) < len(triggers) - 10
     # Now once only.
@@ -222,7 +255,7 @@ async def test_promise1_responder_bursts(dut):
     while checked < wanted:
         pulses, period = rng.randrange(2, 9), BURST_MIN + rng.choice((0, 1, S, rng.randrange(40 * S), rng.randrange(400 * S)))
         width = rng.randrange(1, period)
-        launch, delay = replace(pulse, width=width), FASTEST + rng.choice((0, rng.randrange(90 * S)))
+        launch, delay = replace(pulse, width=width), FASTEST_INPUT + rng.choice((0, rng.randrange(90 * S)))
         await bench.responder(launch, delay, period, trigger=1, channel=channel, rise=1, fall=1, rearm=1, burst=pulses - 1)
         triggers, tick = [], bench.now + 20 * S
         for _ in range(100 if FAST else 20):
@@ -233,7 +266,7 @@ async def test_promise1_responder_bursts(dut):
         await bench.play_aux(triggers)
         await bench.until(tick + delay + pulses * period + 60 * S)
         await bench.drain_stop()
-        grants += Responder(launch, delay, True, period, pulses).answers([t for t, _, _ in triggers], S, REST)
+        grants += Responder(launch, delay, True, period, pulses).answers(of_input(t for t, _, _ in triggers), S, REST)
         checked += len(triggers)
     assert not bench.select(MISSED)
     bench.check_launches(grants, [], sources=[RESPONDER])
@@ -282,7 +315,7 @@ async def test_promise2_responder_burst_among_others(dut):
     await bench.send(b"ab")
     await bench.until(first + 6 * period)
     await bench.drain()
-    mine = Responder(pulse, FASTEST, True, period, 5).answers([edge], S, REST)
+    mine = Responder(pulse, FASTEST, True, period, 5).answers(of_input([edge]), S, REST)
     granted = blocks + [mine[k] for k in (0, 1, 3)]
     bench.check_launches(granted, [mine[2], mine[4]], sources=[0, RESPONDER])
     bytes_ = [Grant(r.tick, Launch(FRAME, TTY, r.data), 3, n) for n, r in enumerate(bench.select(1, 3))]
@@ -296,7 +329,7 @@ async def test_promise2_responder_burst_among_others(dut):
     await bench.send(b"c")
     await bench.until(edge + FASTEST + 5 * period)
     await bench.drain()
-    granted += Responder(pulse, FASTEST, True, period, 3).answers([edge], S, REST)
+    granted += Responder(pulse, FASTEST, True, period, 3).answers(of_input([edge]), S, REST)
     bench.check_launches(granted, [mine[2], mine[4]], sources=[0, RESPONDER])
     bytes_ = [Grant(r.tick, Launch(FRAME, TTY, r.data), 3, n) for n, r in enumerate(bench.select(1, 3))]
     assert [g.launch.data for g in bytes_] == list(b"abc")

@@ -104,6 +104,54 @@
     end
   end
 
+  // The responder's choice, once it has stood for two cycles, the second one of which counts for its channel: all edges of the channel once each, those of an unfiltered one two cycles
+  // before they are shown.
+  generate
+    if (S > 1) begin : gen_chosen
+      logic [2:0]   f_stands = 3'd0;     // cycles that the choice has been this channel
+      edge_choice_t f_choice, f_choice1, f_choice2;   // by which what is shown in this cycle was looked at
+      logic         f_quick, f_found, f_found1, f_found2, f_hit;
+      logic [2:0]   f_off, f_off1, f_off2;
+      logic         f_of_line;
+      logic [6:0]   f_late;
+      assign f_quick  = c != INPUTS && !group[c];
+      assign f_choice = f_quick ? f_choice2 : edge_choice;
+      always_comb begin
+        f_hit = 1'b0;
+        f_off = 3'd0;
+        for (int s = S - 1; s >= 0; s--) begin
+          if (level[c*S + s] != (s == 0 ? prior[c] : level[c*S + (s == 0 ? 0 : s - 1)])
+              && (level[c*S + s] ? f_choice.rise : f_choice.fall) && f_choice.enable) begin
+            f_hit = 1'b1;
+            f_off = 3'(s);
+          end
+        end
+      end
+      always_ff @(posedge clk) begin
+        f_stands <= (rst || edge_choice.channel != 4'(c)) ? 3'd0
+            : (f_stands == 3'd7 || (f_stands == 3'd1 && f_quick && anew[c])) ? f_stands : f_stands + 3'd1;
+        f_of_line <= edge_choice.of_line;
+        f_late    <= 7'd2 + ((edge_choice.of_line ? group[INPUTS] : group[c]) ? delay : 7'd0);
+        {f_choice2, f_choice1} <= {f_choice1, edge_choice};
+        {f_off2, f_off1}       <= {f_off1, chosen_edge.off};
+        {f_found2, f_found1}   <= {f_found1, f_quick && chosen_edge.found};
+      end
+      always_comb begin
+        if (f_past && !rst && f_stands > 3'd1) begin
+          if (!f_quick) assert (chosen_edge.found == f_hit && (!f_hit || chosen_edge.off == f_off));
+          if (f_stands > 3'd3) begin
+            if (f_quick) assert (f_found2 == f_hit && (!f_hit || f_off2 == f_off));
+            else assert (!f_found2);
+          end
+          assert (chosen_edge.quick == f_quick);
+          assert (chosen_edge.late == f_late);
+          if (chosen_edge.found && !f_quick && !f_of_line) assert (chosen_edge.late == 7'd2 + (group[c] ? delay : 7'd0));
+          assert (f_last == (f_quick ? accepted[S-1] : prior[c]));   // inside
+        end
+      end
+    end
+  endgenerate
+
   // inside
 `ifdef F_ONE
   // `left`: how many samples up to now differ from the level that counts

@@ -49,7 +49,8 @@
   always_comb begin
     // a trigger, and the sample it refers to
     g_off  = chosen_edge.off;
-    g_back = chosen_edge.filtered ? GW'(chosen_edge.delay) : GW'(0);
+    if (S > 1) g_back = (chosen_edge.quick && g_trigger == litepulse_map_pkg::TRIGGER_EDGE) ? GW'(-2) : GW'({1'b0, chosen_edge.late}) - GW'(2);
+    else g_back = chosen_edge.filtered ? GW'(chosen_edge.delay) : GW'(0);
     case (g_trigger)
       litepulse_map_pkg::TRIGGER_EDGE:  g_comes = f_edge && !(chosen_edge.is_line && line_own && g_ignore_own);
       litepulse_map_pkg::TRIGGER_BYTE:  g_comes = line_events.byte_end && g_byte;
@@ -59,7 +60,8 @@
     endcase
     if (g_trigger != litepulse_map_pkg::TRIGGER_EDGE) begin
       g_off  = (g_trigger == litepulse_map_pkg::TRIGGER_BREAK) ? line_events.break_off : line_events.byte_end_off;
-      g_back = (chosen_edge.line_filtered ? GW'(chosen_edge.delay) : GW'(0)) + GW'((S > 1) ? 2 : 1);
+      if (S > 1) g_back = g_back + GW'(2);
+      else g_back = (chosen_edge.line_filtered ? GW'(chosen_edge.delay) : GW'(0)) + GW'(1);
     end
     if (S == 1) g_off = 3'd0;
     g_first = GW'(g_off) - (g_back <<< SL) + GW'(g_delay);
@@ -72,7 +74,7 @@
     g_goes_on = g_left != 16'd0 && g_outcome != 2'd3;
     g_counter = GW'({6'd0, remaining}) - (negative ? GW'(1) <<< 32 : GW'(0));
     g_answers = g_in_time || (g_reach && g_forgiven);
-    g_way   = GW'(KE + 3) + ((g_trigger != litepulse_map_pkg::TRIGGER_EDGE) ? GW'((S > 1) ? 2 : 1) : GW'(0));
+    g_way   = GW'((S > 1) ? KE + 1 : KE + 3) + ((g_trigger != litepulse_map_pkg::TRIGGER_EDGE) ? GW'((S > 1) ? 2 : 1) : GW'(0));
   end
 
   always_ff @(posedge clk) begin
@@ -119,8 +121,8 @@
     end
     g_shown <= (preset || stay) ? BURST : turned_next ? HOLDOFF : DELAY;
     g_wrote <= take && (cfg_addr == 3'd0 || cfg_addr == 3'd2 || cfg_addr == 3'd5);
-    g_filtered <= filtered;
-    g_filt_delay <= chosen_edge.delay;
+    g_filtered <= conditioned;
+    g_filt_delay <= behind;
     if (landed || late) g_rep <= 5'd1;
     else if (report) g_rep <= g_rep + 5'd1;
     g_overtaken <= lin_overtaken;
@@ -364,7 +366,7 @@
     if (f_past && !rst) begin
       cover (due && grant && !g_young && $past(g_young) && g_lead == GW'(0));   // the shortest delay
       cover (due && grant && g_lead == GW'(3) && lead != '0);
-      cover (due && filtered && chosen_edge.delay == 7'd3);
+      cover (due && conditioned && chosen_edge.delay == 7'd3);
       cover (due && g_trigger == litepulse_map_pkg::TRIGGER_BYTE && g_mask != 8'd0);
       cover (due && g_trigger == litepulse_map_pkg::TRIGGER_BREAK && g_ignore_own);
       cover (late && g_delay != 32'd0);
