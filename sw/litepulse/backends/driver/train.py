@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
-from litepulse.backends.driver.device import WIDTH_ABI, reason
+from litepulse.backends.driver.device import FOLLOW_ABI, WIDTH_ABI, reason
 from litepulse.backends.driver.recorder import DriverRecorder
-from litepulse.backends.interface import TrainChange, TrainSettings, mapped
+from litepulse.backends.interface import Rhythm, TrainChange, TrainSettings, mapped
 from litepulse.errors import LitePulseError, Refused
 from litepulse.layout import LAUNCH_KIND, LAUNCH_KIND_NAME
 from litepulse.line import Launch
@@ -57,9 +57,29 @@ class DriverTrain:
             self._claim.call(abi.IOC_TRAIN_START, request)
         except OSError as error:
             raise Refused("the core refused the train", reason(error) or error.strerror) from None
+        self._started(launch)
+
+    def _started(self, launch: Launch) -> None:
+        """A train runs, and is ours."""
         self._undecided.clear()
         self._claim.mine.add("train")
         self._claim.line_use.lengths["train"] = self._claim.length(launch)
+
+    @property
+    def can_follow(self) -> bool:
+        return self._device.abi >= FOLLOW_ABI and "phc" in self._device.identity.clocks
+
+    def follow(self, launch: Launch, rhythm: Rhythm, count: int = 0) -> tuple[int, int]:
+        launch = mapped(launch, self._claim.launch_profile)
+        request = abi.TrainFollow(
+            rhythm.origin, rhythm.span, rhythm.pulses, count, launch.width, LAUNCH_KIND[launch.kind], launch.profile, launch.data
+        )
+        try:
+            answer = self._claim.call(abi.IOC_TRAIN_FOLLOW, request)
+        except OSError as error:
+            raise Refused("the core refused the train", reason(error) or error.strerror) from None
+        self._started(launch)
+        return answer.start, answer.skipped
 
     def stop(self) -> int:
         try:
