@@ -310,9 +310,13 @@ int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
 	struct litepulse_board_clocks pair;
 	const struct litepulse_clocks *before = &pair.at[0], *after = &pair.at[1];
 	u64 tick, middle, offset, width, request, answer;
-	const struct litepulse_stamper stamper = { litepulse_board_clocks_before,
-						   litepulse_board_clocks_after, &pair, &request,
-						   &answer };
+	const struct litepulse_stamper stamper = {
+		.before = litepulse_board_clocks_before,
+		.after = litepulse_board_clocks_after,
+		.data = &pair,
+		.request_ns = &request,
+		.answer_ns = &answer,
+	};
 	unsigned int attempts = TIME_ATTEMPTS;
 	struct litepulse_clocks end;
 	int error;

@@ -261,7 +261,7 @@ PARTS = ("dist", "debs", "kernel", "docs", "bitstreams", "sbom", "notes")
 
 
 def make(release: Release, without: tuple[str, ...] = (), say: Callable[[str], None] = print) -> None:
-    """All parts but some, in the folder of the release, which is made anew."""
+    """All parts but some, in the folder of the release, which is emptied first."""
     shutil.rmtree(release.folder, ignore_errors=True)
     release.folder.mkdir(parents=True)
     for part in PARTS:

@@ -3,18 +3,15 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from fractions import Fraction
-from types import TracebackType
-from typing import NoReturn, Self
 
 from litepulse.board import Board
 from litepulse.capture import Capture, CaptureEvent, EdgeEvent, LostEvent
-from litepulse.errors import LitePulseError
+from litepulse.job_group import Fail, JobGroup
+from litepulse.reference import DRIFT
 
-_DRIFT = 1024  # one part in this many: more than two crystals differ
 _KNOWN = 16384  # the same once their rates have been seen for a second: more than they change
 _SLACK = Fraction(1, 1_000_000)  # seconds: what a wire may take more or less
 _CLOCK = Fraction(1, 1000)  # seconds: the same before the first edge, beside the bound of the PC's clock
@@ -44,48 +41,29 @@ class Offset:
     ppm_uncertainty: Fraction | None = None
 
 
-class Alignment:
+class Alignment(JobGroup[Capture, Offset]):
     """Captures on all boards, compared. Iterating over it gives an Offset for each edge, and each board but the first.
 
     lone: edges that not all boards had, or that could not be told apart; lost: records that are missing; latest: the newest Offset of
     each board but the first, by its number
     """
 
-    def __init__(
-        self,
-        boards: Listed[Board],
-        captures: Listed[Capture],
-        level: int,
-        count: int,
-        patience: float,
-        fail: Callable[[int, LitePulseError], NoReturn],
-    ) -> None:
-        """level: behind an edge; count: edges until it ends, 0: it does not; patience: seconds until all have been looked at once more;
-        fail: raises an error of one board."""
+    def __init__(self, boards: Listed[Board], captures: Listed[Capture], level: int, count: int, fail: Fail) -> None:
+        """level: behind an edge; count: edges until it ends, 0: it does not."""
+        super().__init__(captures, fail)
         self.lone = self.lost = self.count = 0
         self.latest: dict[int, Offset] = {}
-        self._boards, self._captures = tuple(boards), tuple(captures)
+        self._boards = tuple(boards)
         self._level, self._wanted = level, count
-        self._patience, self._fail = patience / len(boards), fail
         self._edges: list[deque[int]] = [deque() for _ in boards]
         self._first: tuple[int, ...] | None = None  # ticks of the first edge, and of the newest
         self._last: tuple[int, ...] | None = None
         self._missed = 0
         self._hz = [board.tick_hz for board in boards]
 
-    @property
-    def over(self) -> bool:
-        """Nothing more will come."""
-        return all(capture.over for capture in self._captures)
-
-    @property
-    def interrupted(self) -> bool:
-        """Ctrl-C has ended it."""
-        return any(capture.interrupted for capture in self._captures)
-
     def poll(self) -> list[Offset]:
         """What has come since the last look; does not wait."""
-        for number, capture in enumerate(self._captures):
+        for number, capture in enumerate(self.jobs):
             self._take(number, capture.poll)
         if self.interrupted:
             self.stop()
@@ -98,44 +76,13 @@ class Alignment:
         self.close()
         return found
 
-    def _take(self, number: int, look: Callable[[], Listed[CaptureEvent]]) -> None:
-        """What a look at one board shows."""
-        try:
-            for event in look():
-                if isinstance(event, EdgeEvent):
-                    if event.level == self._level:
-                        self._edges[number].append(event.tick)
-                elif isinstance(event, LostEvent):
-                    self.lost += event.count
-        except LitePulseError as error:
-            self.close()
-            self._fail(number, error)
-
-    def _wait(self) -> None:
-        """For something to come."""
-        for number, capture in enumerate(self._captures):
-
-            def come(capture: Capture = capture) -> list[CaptureEvent]:
-                one = capture.recv(self._patience)
-                return [] if one is None else [one]
-
-            if not capture.over:
-                self._take(number, come)
-
-    def batches(self) -> Iterator[list[Offset]]:
-        """What came, look by look, in lists that may be empty; the last has what came with the end."""
-        while True:
-            over = self.over
-            found = self.poll()
-            yield found
-            if over:
-                return
-            if not found:
-                self._wait()
-
-    def __iter__(self) -> Iterator[Offset]:
-        for batch in self.batches():
-            yield from batch
+    def _keep(self, number: int, items: Listed[CaptureEvent]) -> None:
+        for event in items:
+            if isinstance(event, EdgeEvent):
+                if event.level == self._level:
+                    self._edges[number].append(event.tick)
+            elif isinstance(event, LostEvent):
+                self.lost += event.count
 
     def _next(self) -> tuple[int, ...] | None:
         """The ticks of an edge on all boards; None if none is known yet."""
@@ -171,8 +118,8 @@ class Alignment:
             edges.popleft()
             self.lone += 1
         near = [edge for edge in edges if edge <= expected + window]
-        known = self._captures[number].poller.tick - _SETTLE * self._boards[number].identity.samples_per_cycle
-        if known <= expected + window and not self._captures[number].over:
+        known = self.jobs[number].poller.tick - _SETTLE * self._boards[number].identity.samples_per_cycle
+        if known <= expected + window and not self.jobs[number].over:
             return None
         close = len(self._edges[0]) > 1 and (self._edges[0][1] - tick) * self._hz[number] / self._hz[0] <= window
         return near[0] if len(near) == 1 and not close else -1
@@ -185,7 +132,7 @@ class Alignment:
             found = self._boards[number].tick_at(shown.ns, "monotonic")
             slack = _SIMULATED if self._boards[0].simulated or self._boards[number].simulated else _CLOCK
             return found.tick, (Fraction(shown.uncertainty + found.uncertainty, 10**9) + slack) * hz
-        rate, drift = hz / self._hz[0], _DRIFT
+        rate, drift = hz / self._hz[0], DRIFT
         seen = self._last[0] - self._first[0]
         if seen >= self._hz[0]:
             rate, drift = Fraction(self._last[number] - self._first[number], seen), _KNOWN
@@ -212,25 +159,3 @@ class Alignment:
             found.append(one)
         self.count += 1
         return found
-
-    def stop(self) -> None:
-        """Ends it; what has come can still be iterated over."""
-        for number, capture in enumerate(self._captures):
-            try:
-                capture.stop()
-            except LitePulseError as error:
-                self.close()
-                self._fail(number, error)
-
-    def close(self) -> None:
-        """Ends it. May be called again."""
-        for capture in self._captures:
-            capture.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is None:
-            self.stop()
-        self.close()

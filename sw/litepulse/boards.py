@@ -3,13 +3,12 @@
 
 import contextlib
 import math
-import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from fractions import Fraction
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, NoReturn, Self, TypeVar, cast, overload
+from typing import Any, NamedTuple, NoReturn, Self, cast, overload
 
 from litepulse.alignment import Alignment
 from litepulse.board import MARK_BAUD, Board, open, open_named
@@ -17,26 +16,22 @@ from litepulse.capture import EdgeEvent
 from litepulse.codes.scale import UTC
 from litepulse.discipline import Disciplined
 from litepulse.errors import BadInput, LitePulseError, Refused, check_text, shown
-from litepulse.interrupt import current
 from litepulse.job import Job
+from litepulse.job_group import PATIENCE_SECONDS, JobGroup, JobType, close_all
 from litepulse.launch import Outcome, Send
 from litepulse.line import Format, Launch
 from litepulse.named_time import NamedTime, next_of
 from litepulse.plan import Time, What, When, launch_of, line_format, named_of
-from litepulse.reference import NANO, FedSeconds, HostSeconds, PpsSeconds, Seconds, UtcSeconds, seconds_of
+from litepulse.reference import FedSeconds, HostSeconds, PpsSeconds, Seconds, UtcSeconds, seconds_of, wait_until
 from litepulse.sequence import Sequence
 from litepulse.sequence_plan import SequenceEntry
 from litepulse.train import Train
-from litepulse.units import Number, Whole, si, within
+from litepulse.units import NANO, Number, Whole, within
 
-PATIENCE_SECONDS = 0.02  # until all boards have been looked at once more, if nothing comes
 _PULSES_SECONDS = 5  # in which a pulse per second must have been seen three times
-_WANDER = 222  # ppb a second, by which two crystals change at most (docs/develop/clocks.md)
 _LOOKS = 120  # that it takes to set a board up, at most; each as long as it takes to read the time
 _SEQUENCE_LOOKS = 400  # the same where the board's pace is measured before
 _REST = Fraction(1, 20)  # seconds more
-_FAR = 366 * 86400  # seconds: what is farther ahead is a mistake
-JobType = TypeVar("JobType", bound=Job[Any])
 Name = str | Mapping[str, Any] | Board
 
 
@@ -83,108 +78,35 @@ def open_all(*ports: Name, shared: bool | None = None, **options: Any) -> "Board
                 boards.append(open_named(check_text(port, "ports"), **options))
         return Boards(boards, shared)
     except BaseException:
-        _close(boards)
+        close_all(boards)
         raise
 
 
-def _close(each: Iterable[Board | Job[Any]]) -> LitePulseError | None:
-    """Closes them all; the first error."""
-    first: LitePulseError | None = None
-    for one in each:
-        try:
-            one.close()
-        except LitePulseError as error:
-            first = first or error
-    return first
-
-
-class Together(Generic[JobType]):
+class Together(JobGroup[JobType, tuple[int, Any]]):
     """Jobs of the same kind on all boards. Iterating over it gives (number of the board, what happened there), as it comes.
 
     jobs: one for each board; moment: when they begin. What cannot go on on one board ends on all, with an error that names the board.
     """
 
     def __init__(self, boards: "Boards", jobs: Listed[JobType], moment: CommonMoment) -> None:
-        self.jobs, self.moment = tuple(jobs), moment
-        self._boards = boards
+        super().__init__(jobs, boards.fail)
+        self.moment = moment
         self._ready: list[tuple[int, Any]] = []
-
-    @property
-    def over(self) -> bool:
-        """Nothing more will come."""
-        return all(job.over for job in self.jobs)
-
-    @property
-    def interrupted(self) -> bool:
-        """Ctrl-C has ended it."""
-        return any(job.interrupted for job in self.jobs)
 
     def poll(self) -> list[tuple[int, Any]]:
         """What has come on all boards since the last look; does not wait."""
         for number, job in enumerate(self.jobs):
             self._take(number, job.poll)
+        if self.interrupted:
+            self.stop()
         found, self._ready = self._ready, []
         return found
 
-    def _wait(self) -> None:
-        """For something to come."""
-        for number, job in enumerate(self.jobs):
-
-            def come(job: JobType = job) -> list[Any]:
-                one = job.recv(PATIENCE_SECONDS / len(self.jobs))
-                return [] if one is None else [one]
-
-            if not job.over:
-                self._take(number, come)
-
-    def _take(self, number: int, look: Callable[[], list[Any]]) -> None:
-        """What a look shows of one of them."""
-        try:
-            for item in look():
-                if isinstance(item, Outcome) and item.reason is not None:
-                    raise Refused(f"the launch at tick {item.wanted} was refused: {item.reason}", item.reason, item.wanted)
-                self._ready.append((number, item))
-        except LitePulseError as error:
-            self.close()
-            self._boards.fail(number, error)
-        if self.jobs[number].interrupted:
-            self.stop()
-
-    def batches(self) -> Iterator[list[tuple[int, Any]]]:
-        """What came, look by look, in lists that may be empty; the last has what came with the end."""
-        while True:
-            over = self.over
-            found = self.poll()
-            yield found
-            if over:
-                return
-            if not found:
-                self._wait()
-
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
-        for batch in self.batches():
-            yield from batch
-
-    def stop(self) -> None:
-        """Ends them all; what has come can still be iterated over."""
-        for number, job in enumerate(self.jobs):
-            try:
-                job.stop()
-            except LitePulseError as error:
-                self.close()
-                self._boards.fail(number, error)
-
-    def close(self) -> None:
-        """Ends them all: what has not left is taken back. May be called again."""
-        _close(self.jobs)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is None:
-            self.stop()
-        self.close()
+    def _keep(self, number: int, items: Listed[Any]) -> None:
+        for item in items:
+            if isinstance(item, Outcome) and item.reason is not None:
+                raise Refused(f"the launch at tick {item.wanted} was refused: {item.reason}", item.reason, item.wanted)
+            self._ready.append((number, item))
 
 
 class Boards(Listed[Board]):
@@ -354,17 +276,7 @@ class Boards(Listed[Board]):
 
     def _await(self, left: Callable[[], Fraction], lead: Fraction, what: str) -> None:
         """Until `lead` before a moment: the nearer it is, the better it is known where it is."""
-        seconds = left()
-        if seconds <= 0:
-            raise BadInput(f"{what}: that time has passed, {si(-seconds, 's')} ago")
-        if seconds > _FAR:
-            raise BadInput(f"{what}: that time is more than {_FAR // 86400} days ahead")
-        flag = current()
-        while seconds > lead and not any(board.simulated for board in self.boards):
-            if flag:
-                raise KeyboardInterrupt
-            time.sleep(min(0.05, float(seconds - lead)))
-            seconds = left()
+        wait_until(left, lead, any(board.simulated for board in self.boards), what)
 
     def _by_pulses(self, at: When | None, named: NamedTime | None, channel: int, of: int, lead: Fraction, what: str) -> CommonMoment:
         """By the edges of a pulse per second that comes in at all boards."""
@@ -397,9 +309,7 @@ class Boards(Listed[Board]):
         where: dict[int, tuple[Fraction, int]] = {}
         for number in self._groups():
             ahead = seconds[number].since(wanted)
-            # The rate is that of the two seconds before the last edge, and crystals wander on.
-            wander = math.ceil(_WANDER * (ahead + ahead * ahead / 2))
-            where[number] = seconds[number].tick_of(wanted), seconds[number].uncertainty + wander
+            where[number] = seconds[number].tick_of(wanted), seconds[number].uncertainty + seconds[number].wander(ahead)
         return self._found(where)
 
     def _pulses(self, channel: int, enough: Callable[[list[PpsSeconds]], bool]) -> list[PpsSeconds]:
@@ -422,7 +332,7 @@ class Boards(Listed[Board]):
                         if capture.over and not seconds[number].ready:
                             raise LitePulseError(f"{seconds[number].name} do not come in, a second apart")
         finally:
-            _close(captures)
+            close_all(captures)
         return seconds
 
     # On all of them
@@ -438,7 +348,7 @@ class Boards(Listed[Board]):
                 with self._naming(number):
                     jobs.append(begin(board, tick))
         except BaseException:
-            _close(jobs)
+            close_all(jobs)
             raise
         return Together(self, jobs, moment)
 
@@ -656,7 +566,7 @@ class Boards(Listed[Board]):
         except BaseException:
             for each in starting:
                 each.close()
-            _close(trains)
+            close_all(trains)
             raise
         sure = sorted(train.seconds.uncertainty for train in trains if isinstance(train, Disciplined))
         ticks = tuple(train.record.ideal.start or 0 for train in trains)
@@ -685,9 +595,9 @@ class Boards(Listed[Board]):
                 with self._naming(number):
                     captures.append(board.capture([channel], edges=edges, duration=duration))
         except BaseException:
-            _close(captures)
+            close_all(captures)
             raise
-        return Alignment(self.boards, captures, int(edges == "rise"), count, PATIENCE_SECONDS, self.fail)
+        return Alignment(self.boards, captures, int(edges == "rise"), count, self.fail)
 
     # The end
 
@@ -699,7 +609,7 @@ class Boards(Listed[Board]):
 
     def close(self) -> None:
         """Closes all of them, also if that fails for one; then its error is raised."""
-        error = _close(self.boards)
+        error = close_all(self.boards)
         if error is not None:
             raise error
 

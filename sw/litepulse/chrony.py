@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from litepulse.codes.scale import UTC
 from litepulse.errors import BadInput
-from litepulse.reference import NANO
+from litepulse.units import NANO
 
 # chrony's refclock_sock.c: struct sock_sample of version 2 (chrony 4 and up): the time of the system's clock (struct timeval), true time
 # less that in s, whether it is a pulse alone, leap second, padding, "SOCK".

@@ -11,10 +11,10 @@ from litepulse.board import Board
 from litepulse.capture import CapturePlan, Listen, LostEvent, Receiver
 from litepulse.errors import BadInput, check_text
 from litepulse.plan import Time
-from litepulse.reference import NANO, FedSeconds, HostSeconds, PpsSeconds, seconds_of
+from litepulse.reference import FedSeconds, HostSeconds, PpsSeconds, seconds_of
 from litepulse.stability import Deviation, octaves, slope
 from litepulse.streams import Lost
-from litepulse.units import Whole, to_duration, within
+from litepulse.units import NANO, Whole, to_duration, within
 
 BOARD = "board"  # the crystal of the board as a clock
 _WAIT = Fraction(3, 5)  # of a second: so long behind a second of the first clock, those of the others have come

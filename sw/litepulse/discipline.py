@@ -21,10 +21,10 @@ from litepulse.interrupt import Flag
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.named_time import next_of
 from litepulse.plan import TrainPlan, When, named_of
-from litepulse.reference import NANO, FedSeconds, PpsSeconds, Seconds, second_text
+from litepulse.reference import FedSeconds, PpsSeconds, Seconds, second_text
 from litepulse.streams import Event
 from litepulse.train import CHANGES, Row, Train, change_train
-from litepulse.units import WORD, Period
+from litepulse.units import NANO, WORD, Period
 
 if TYPE_CHECKING:
     from litepulse.board import Board

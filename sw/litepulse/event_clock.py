@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from litepulse.backends.interface import Batch, Wanted
-from litepulse.reference import FEWEST, FedSeconds, time_of, utc_of
+from litepulse.reference import FEWEST, FedSeconds, utc_of
 from litepulse.streams import Lost, edges
+from litepulse.units import NANO
 
 if TYPE_CHECKING:
     from litepulse.board import Board
-
-NANO = 10**9
 
 
 def with_edges(wanted: Wanted, seconds: FedSeconds) -> Wanted:
@@ -79,5 +78,5 @@ class FedClock(EventClock):
     def at(self, tick: int, ns: int | None, uncertainty: int) -> tuple[int | None, int]:
         if self.seconds.known < FEWEST:
             return None, 0
-        found = time_of(self._board, tick, self.name)
+        found = self.seconds.time_of(tick)
         return found.ns, found.uncertainty

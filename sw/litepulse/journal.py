@@ -3,9 +3,9 @@
 and how it is put back.
 
 The kernel undoes nothing of this when a program ends. So a journal, a file in a folder of this
-user, has each setting from before it is changed until it is put back. Whoever comes first puts
-back: the program when it leaves its context, its guardian (guardian.py) when it was killed, or the
-next program that opens the journal when both were.
+user, has each setting from before it is changed until it is put back: by the program when it leaves
+its context, by its guardian (guardian.py) when it was killed, or by the next program that opens the
+journal when both were.
 
 An address names a setting: "file PATH", or "nice" or "policy" with "NUMBER STARTED PROC" of a
 thread, so that another thread that has got the same number is not taken for it.

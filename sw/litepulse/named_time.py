@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from litepulse.codes.scale import DAY, SCALES, Civil
 from litepulse.errors import BadInput, Unsupported, shown
+from litepulse.units import NANO
 
 _NAMED = re.compile(r"(utc|tai|monotonic|realtime|phc|harp|pps):(.*)", re.DOTALL)
 _CALENDAR = re.compile(r"(?:(\d{4})-(\d\d)-(\d\d)[Tt ])?(\d\d):(\d\d):(\d\d)(\.\d{1,18})?([Zz]?)")
 _SECONDS = re.compile(r"\d{1,12}(?:\.\d{1,18})?")
 _INPUT = re.compile(r"[0-9]{1,9}")
 _DEVICE = re.compile(r"[0-9]{1,9}|/[^\0\n]+")
-NANO = 10**9
 NOT_YET = {"realtime": "its seconds are those of 'utc', which has leap seconds in the right place"}
 # What a clock of this kind is called, for a message.
 CLOCK_WORDS = "utc, tai, monotonic, realtime, pps:0, phc:0, harp or harp:0"

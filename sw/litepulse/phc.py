@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from litepulse.backends.interface import ClockReading
 from litepulse.errors import LitePulseError, Unsupported
+from litepulse.units import NANO
 
-NANO = 10**9
 SAMPLES = 5
 CROSS = 100  # ns: a cross time stamp is that of one moment, as far as the hardware's counters go
 FAR = 10**7  # ns from a reading of the board to that of the clock: somebody may have set CLOCK_REALTIME meanwhile

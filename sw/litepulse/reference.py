@@ -20,13 +20,12 @@ from litepulse.codes.uart import Uart
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import current
 from litepulse.named_time import NamedTime, clock_name, next_of, time_text
-from litepulse.units import fixed, si
+from litepulse.units import NANO, fixed, si
 
 if TYPE_CHECKING:
     from litepulse.board import Board
 
 CLOCK = "realtime"
-NANO = 10**9
 _LOOKS = Fraction(1, 8)  # seconds from one reading of the clock to the next
 _BASELINE = 2  # seconds between readings from which the rate of the clocks is known
 _SURE = 10_000  # one part in this many, two readings must say of the rate: crystals differ by no more
@@ -272,8 +271,16 @@ class FedSeconds:
         (first, _), (last, end) = self._edges[0], self._edges[-1]
         distance, base = abs(tick - end) / self._hz, last - first
         stamps = 1 + 2 * distance / base + max(self._off, default=Fraction(0)) * max(Fraction(1), distance)
-        drift = distance * (distance + base) * NANO * NANO / 2 / WANDER
-        return math.ceil(stamps * NANO / self._hz) + math.ceil(drift) + self._unsure
+        return math.ceil(stamps * NANO / self._hz) + self.wander(distance) + self._unsure
+
+    def wander(self, distance: Fraction) -> int:
+        """By how many ns a crystal may leave the rate of the seconds that came in, so many of them from the last one."""
+        base = self._edges[-1][0] - self._edges[0][0]
+        return math.ceil(distance * (distance + base) * NANO * NANO / 2 / WANDER)
+
+    def time_of(self, tick: int) -> ClockTime:
+        """A tick in this clock, once FEWEST seconds are known."""
+        return ClockTime(math.floor(self.second_of(tick) * NANO), self.bound(tick) + 1, self.key)
 
     def since(self, second: int | Fraction) -> Fraction:
         """How many seconds a second, or a part of it, lies behind the last one."""
@@ -372,8 +379,7 @@ def time_of(board: "Board", tick: int, clock: str) -> ClockTime:
         shown = board.time_of(tick, CLOCK)
         ns, near = utc_of(shown.ns)
         return ClockTime(ns, shown.uncertainty + NANO * near, clock)
-    seconds = _fed(board, clock)
-    return ClockTime(math.floor(seconds.second_of(tick) * NANO), seconds.bound(tick) + 1, clock)
+    return _fed(board, clock).time_of(tick)
 
 
 def tick_at(board: "Board", ns: Fraction, clock: str) -> ClockTick:
@@ -415,18 +421,18 @@ def tick_of(board: "Board", moment: NamedTime, what: str) -> ClockTick:
     """Where a time of a clock is on the board. One that is far ahead is waited for until shortly before: what a crystal does meanwhile
     nobody knows. BadInput if it has passed or is too far ahead."""
     if moment.clock == "monotonic":
-        _wait(board, moment.second, lambda: Fraction(board.time_of(board.now(), "monotonic").ns, NANO), _NEAR, what)
+        wait_until(lambda: moment.second - Fraction(board.time_of(board.now(), "monotonic").ns, NANO), _NEAR, board.simulated, what)
         return board.tick_at(moment.second * NANO, "monotonic")
     if moment.clock.startswith("phc"):
         ptp = seconds_of(board, moment.clock)
-        _wait(board, moment.second, lambda: ptp.second_of(ptp.look()), _NEAR, what)
+        wait_until(lambda: moment.second - ptp.second_of(ptp.look()), _NEAR, board.simulated, what)
         return board.tick_at(moment.second * NANO, ptp.key)
     if moment.clock.startswith("harp"):
         return _by_frames(board, moment, what)
     utc = UtcSeconds(board)
     wanted = next_of(moment, utc.second_of(utc.look()))
     near = _NEAR if moment.channel is None else _NEAR + _EDGES
-    _wait(board, wanted, lambda: utc.second_of(utc.look()), near, what)
+    wait_until(lambda: wanted - utc.second_of(utc.look()), near, board.simulated, what)
     if moment.channel is None:
         return ClockTick(utc.tick_of(wanted), utc.uncertainty, moment.clock)
     pulses = PpsSeconds(board, moment.channel)
@@ -460,11 +466,7 @@ def _by_frames(board: "Board", moment: NamedTime, what: str) -> ClockTick:
             now = board.now().tick
             clock.passed(now - math.floor(board.tick_hz / 100))
             if clock.ready:
-                left = moment.second - clock.second_of(now)
-                if left <= 0:
-                    raise BadInput(f"{what}: that time has passed, {si(-left, 's')} ago")
-                if left > _FAR:
-                    raise BadInput(f"{what}: that time is more than {_FAR // 86400} days ahead")
+                _check_ahead(moment.second - clock.second_of(now), what)
             elif now - begun > _READY * board.tick_hz:
                 raise LitePulseError(f"{what}: {clock.name} does not come in, a second apart")
             if not board.simulated:  # its time passes by what is asked of it
@@ -472,16 +474,24 @@ def _by_frames(board: "Board", moment: NamedTime, what: str) -> ClockTick:
     return ClockTick(clock.tick_of(moment.second), clock.uncertainty, clock.key)
 
 
-def _wait(board: "Board", wanted: Fraction, now: Callable[[], Fraction], near: int, what: str) -> None:
-    """Until so many seconds before a time."""
-    left = wanted - now()
+def _check_ahead(left: Fraction, what: str) -> None:
+    """BadInput unless a time is still to come, in `left` seconds, and that within a year."""
     if left <= 0:
         raise BadInput(f"{what}: that time has passed, {si(-left, 's')} ago")
     if left > _FAR:
         raise BadInput(f"{what}: that time is more than {_FAR // 86400} days ahead")
+
+
+def wait_until(left: Callable[[], Fraction], near: Fraction | int, simulated: bool, what: str) -> None:
+    """Until a time is `near` seconds ahead; left: how many it is now. BadInput if it has passed or is too far ahead.
+
+    simulated: the time of the board passes by commands, and its clock goes with it: nothing is waited for
+    """
+    seconds = left()
+    _check_ahead(seconds, what)
     flag = current()
-    while not board.simulated and left > near:  # the time of a simulated board passes by commands, and its clock goes with it
+    while not simulated and seconds > near:
         if flag:
             raise KeyboardInterrupt
-        time.sleep(min(0.05, float(left - near)))
-        left = wanted - now()
+        time.sleep(min(0.05, float(seconds - near)))
+        seconds = left()

@@ -32,6 +32,7 @@ BIT_PERIOD_FRACTION = 256  # the bit period is held in 1/256 tick (Q28.8)
 BIT_PERIOD_LIMIT = 1 << 36
 MIN_BIT_CYCLES = 4
 WORD = 1 << 32
+NANO = 10**9
 _LARGEST_BITS = 1100  # of numerator and denominator: each float has fewer. Python prints no more than 14000
 _LARGEST_EXPONENT = 400  # of a Decimal: more digits have no room in _LARGEST_BITS
 # Seconds of NumPy's units of time; years and months have no length.

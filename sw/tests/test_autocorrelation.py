@@ -109,7 +109,7 @@ def test_in_words():
 
 
 def capture(ticks):
-    """Of both edges of pulses that begin at these ticks; widths differ, which is no matter of the periods."""
+    """Of both edges of pulses that begin at these ticks. Widths differ; the periods do not depend on them."""
     edges = [{"tick": tick + n % 7 * level, "channel": "0", "level": 1 - level} for n, tick in enumerate(ticks) for level in (0, 1)]
     return {"command": "capture", "edges": edges, **SHARED}
 

@@ -60,7 +60,6 @@ class Lab:
         boards = [self.board(number, device) for number, device in enumerate(self.devices)]
         self.boards = litepulse.Boards(boards, **options)
         sleep = SimpleNamespace(sleep=lambda seconds: [device.advance(round(seconds * HZ)) for device in self.devices])
-        monkeypatch.setattr("litepulse.boards.time", sleep)
         monkeypatch.setattr("litepulse.reference.time", sleep)
 
     def board(self, number, device):

@@ -15,6 +15,7 @@ from litepulse.backends.wallclock import WallClock
 from litepulse.codes.scale import UTC
 from litepulse.commands import train as commands
 from litepulse.discipline import period_of_ticks
+from litepulse.named_time import next_of
 
 from .test_clock import HZ, connected
 
@@ -302,7 +303,11 @@ def test_a_time_far_ahead_is_waited_for(monkeypatch):
 def test_the_next_day(monkeypatch):
     """A time of a day that has passed is the next day's, which is refused for nothing but that it takes so long."""
     _, board, _ = board_of_a_pc(monkeypatch, NOON)
-    monkeypatch.setattr("litepulse.reference._wait", lambda board, wanted, *_: (_ for _ in ()).throw(litepulse.BadInput(str(wanted))))
+
+    def found(moment, now):
+        raise litepulse.BadInput(str(next_of(moment, now)))
+
+    monkeypatch.setattr("litepulse.reference.next_of", found)
     with board, pytest.raises(litepulse.BadInput) as error:
         board.tick_of("utc:11:59:59")
     assert str(error.value) == str(UTC.of_posix(NOON + 86399))

@@ -78,7 +78,7 @@ static void older(void)
 	CHECK(set_profile(fd, 2, 9600, LITEPULSE_PROFILE_TO_PORT) == -EOPNOTSUPP);
 	CHECK(set_port(fd, LITEPULSE_PORT_WIDTH, 5000, 0) == -EOPNOTSUPP);
 	CHECK(fails(try_train(fd, fast), EOPNOTSUPP));
-	/* A change leaves the word of the width alone: the core would refuse it. */
+	/* A change does not write the width, as the core would refuse that. */
 	start_train(fd, endless);
 	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_ADJUST, &change) && known("width") == 500);
 	change.flags = LITEPULSE_ADJUST_WIDTH;

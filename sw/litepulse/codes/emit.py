@@ -18,9 +18,9 @@ from litepulse.job import Job
 from litepulse.launch import Entry, SendRun
 from litepulse.line import Format, Launch, Profile
 from litepulse.plan import Time, When, frame, profile_of
-from litepulse.reference import CLOCK, DRIFT, NANO, UtcSeconds
+from litepulse.reference import CLOCK, DRIFT, UtcSeconds
 from litepulse.streams import Event
-from litepulse.units import Number, Whole, to_duration, to_fraction, within
+from litepulse.units import NANO, Number, Whole, to_duration, to_fraction, within
 
 CODES = ("harp", "irig-b", "barcode", "nmea", "dcf77")
 _AHEAD = Fraction(3, 4)  # seconds before its first launch, a second is handed over: the queue holds 64 launches

@@ -15,13 +15,11 @@ from litepulse.interrupt import Interrupt
 from litepulse.launch import Feed
 from litepulse.output import ns
 from litepulse.spool import Spool
-from litepulse.units import counted, si
+from litepulse.units import NANO, counted, si
 
 if TYPE_CHECKING:
     from litepulse.commands.send import Source
     from litepulse.commands.train import Options
-
-NANO = 10**9
 
 
 def moment_of(moment: CommonMoment) -> dict[str, Any]:

@@ -17,10 +17,9 @@ from litepulse.interrupt import Interrupt
 from litepulse.layout import regs
 from litepulse.output import ms, ns
 from litepulse.plan import TrainPlan, train_plan
-from litepulse.reference import NANO
 from litepulse.spool import Spool
 from litepulse.train import Row
-from litepulse.units import Duration, Timescale, approx, counted, exact, in_ticks, si
+from litepulse.units import NANO, Duration, Timescale, approx, counted, exact, in_ticks, si
 
 KEPT = 2_000  # pulses that are drawn in the end
 SHOWN_CHANGES = 10

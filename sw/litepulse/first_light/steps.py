@@ -66,12 +66,14 @@ class Hands:
 
 @dataclass(frozen=True)
 class Step:
-    """A step. needs: attributes of FirstLight that must be known; look: what to look at if it fails, unless it says more itself."""
+    """A step. needs: attributes of FirstLight that must be known; look: what to look at if it fails, unless it says more itself;
+    writes: it is only for writing the board, which may not be wanted."""
 
     name: str
     do: Callable[["FirstLight"], Check]
     needs: tuple[str, ...] = ()
     look: str = ""
+    writes: bool = False
 
 
 # What a step lacks, in words.
@@ -125,6 +127,8 @@ class FirstLight:
             self.close()
 
     def _done(self, step: Step) -> Check:
+        if step.writes and (skipped := nothing_written(self, step.name)):
+            return skipped
         lack = next((LACKS[name] for name in step.needs if not getattr(self, name)), None)
         if lack:
             return Check(step.name, SKIPPED, lack)
@@ -217,10 +221,7 @@ def adapter(light: FirstLight) -> Check:
 def permissions(light: FirstLight) -> Check:
     """This user may write the board."""
     name = "permissions"
-    if skipped := nothing_written(light, name):
-        return skipped
-    if light.device is None:
-        return Check(name, SKIPPED, LACKS["device"])
+    assert light.device is not None
     for node in light.device.nodes:
         if not os.path.exists(node):
             return Check(name, FAULT, f"{node} is not there", "is this a container? give it the USB device, or write the board elsewhere")
@@ -235,23 +236,16 @@ def permissions(light: FirstLight) -> Check:
 
 def programmer(light: FirstLight) -> Check:
     """The program that writes the board."""
-    name = "programmer"
-    if skipped := nothing_written(light, name):
-        return skipped
-    if light.board is None:
-        return Check(name, SKIPPED, LACKS["board"])
-    light.program = flash.program_of(light.board, "flash", False)
-    return Check(name, OK, light.program)
+    light.program = flash.program_of(light.by_name, "flash", False)
+    return Check("programmer", OK, light.program)
 
 
 def bitstream(light: FirstLight) -> Check:
     """The bitstream, which is one for this board."""
     name = "bitstream"
-    if skipped := nothing_written(light, name):
-        return skipped
-    if light.board is None or light.options.bitstream is None:
+    if light.options.bitstream is None:
         return Check(name, SKIPPED, LACKS["board"])
-    light.chosen = chosen = light.options.bitstream(light.board)
+    light.chosen = chosen = light.options.bitstream(light.by_name)
     note = flash.note(chosen)
     return Check(name, NOTE if note else OK, f"{chosen.path.name}: {note or chosen.what}")
 
@@ -259,11 +253,7 @@ def bitstream(light: FirstLight) -> Check:
 def write(light: FirstLight) -> Check:
     """Into the board's flash."""
     name = "flash"
-    if skipped := nothing_written(light, name):
-        return skipped
-    lack = next((LACKS[each] for each in ("device", "rights", "program", "chosen") if not getattr(light, each)), None)
-    if lack or light.chosen is None or light.program is None:
-        return Check(name, SKIPPED, lack or LACKS["chosen"])
+    assert light.chosen is not None and light.program is not None
     words = flash.command(light.chosen, "flash", light.program, light.options.serial)
     if not light.hands.ask(f"Write {light.chosen.path.name} into the flash of the {light.by_name.title}?"):
         return Check(name, SKIPPED, "left as it is")
@@ -513,10 +503,16 @@ def kernel(light: FirstLight) -> Check:
 
 STEPS = (
     Step("adapter", adapter, (), "the cable, one that carries data; another socket; --board if the plug does not say what it is"),
-    Step("permissions", permissions),
-    Step("programmer", programmer, (), "or write the board elsewhere, and run this with --no-flash"),
-    Step("bitstream", bitstream, (), "--from FOLDER or --file FILE; docs/cli.md#flash"),
-    Step("flash", write, (), "what the programmer reported; the cable, a hub; whether another program has the board"),
+    Step("permissions", permissions, ("device",), writes=True),
+    Step("programmer", programmer, ("board",), "or write the board elsewhere, and run this with --no-flash", writes=True),
+    Step("bitstream", bitstream, ("board",), "--from FOLDER or --file FILE; docs/cli.md#flash", writes=True),
+    Step(
+        "flash",
+        write,
+        ("device", "rights", "program", "chosen"),
+        "what the programmer reported; the cable, a hub; whether another program has the board",
+        writes=True,
+    ),
     Step("port", port, (), "ls -l /dev/serial/by-id; --port PORT names it"),
     Step("bridge", bridge),
     Step("core", core, ("target",), "the bitstream: litepulse flash writes it; power off and on: the PLL; docs/compatibility.md"),

@@ -20,10 +20,10 @@ from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.limits import LONGEST_STEP
 from litepulse.output import ns
-from litepulse.reference import CLOCK, NANO
+from litepulse.reference import CLOCK
 from litepulse.spool import Spool
 from litepulse.streams import Lost
-from litepulse.units import counted, exact, fixed
+from litepulse.units import NANO, counted, exact, fixed
 
 EXAMPLES = """  litepulse clock follow irig-b --input 0
   litepulse clock follow nmea --pps 0 --count 60 --json > receiver.json
