@@ -16,7 +16,7 @@ from litepulse import compatibility
 from litepulse.columns import EdgeRecords
 from litepulse.errors import BadInput, Unsupported
 from litepulse.layout import CHANGE_MIN_PERIOD, TRAIN_MIN_PERIOD, regs
-from litepulse.line import Launch, LinEntry, Profile, Response
+from litepulse.line import Launch, LinEntry, Profile, Queued, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period, Timescale
 
@@ -337,8 +337,11 @@ class TrainControl(Protocol):
 class LaunchQueue(Protocol):
     """Timed launches, Backend.queue."""
 
-    def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
-        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room."""
+    def launch(self, entries: Sequence[tuple[int, int, Queued]]) -> int:
+        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room.
+
+        Waits and relative entries, too, if the identity has `sequence`; of a wait the tick is that at which it times out.
+        """
         ...
 
     def seconds(self, count: int) -> Fraction:
