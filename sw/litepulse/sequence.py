@@ -363,15 +363,15 @@ class SequenceRun(SendRun):
         timed_out = bool(event.flags & regs.EVENT_FLAG_STOP)
         self._resolve(label.end, event.tick)
         began = label.base.at(label.offset) if label.base.tick is not None else event.tick
-        edge = self._edge_from(label.wait, began, event.tick)
+        seen = self._edges_until(label.wait, began, event.tick)
         if label.entry is None:
             began = min(began, event.tick)
-        elif edge is not None and (timed_out or edge.tick < event.tick):
-            self._fail_unseen(label, edge)
+        elif seen and (timed_out or seen[0].tick < event.tick):
+            self._fail_unseen(label, seen[0])
             return True
-        level = None if timed_out else edge.level if edge is not None and edge.tick == event.tick else int(label.wait.rise)
-        if level is not None and edge is None and label.wait.rise and label.wait.fall:
-            level = None
+        level = None if label.wait.rise and label.wait.fall else int(label.wait.rise)
+        if seen and seen[-1].tick == event.tick:
+            level = seen[-1].level
         self.ended_waits[number] = Waited(
             label.entry,
             began,
@@ -379,7 +379,7 @@ class SequenceRun(SendRun):
             TIMEOUT if timed_out else EDGE,
             self.timescale.seconds(event.tick),
             event.tick - began,
-            level,
+            None if timed_out else level,
             label.run,
             event.ns,
             BOARD,
@@ -390,13 +390,14 @@ class SequenceRun(SendRun):
             return True
         return False
 
-    def _edge_from(self, wait: WaitPlan, began: int, end: int) -> ChannelEdge | None:
-        """The first edge that was recorded for a wait, from its beginning to its end; those before it are forgotten."""
+    def _edges_until(self, wait: WaitPlan, began: int, end: int) -> list[ChannelEdge]:
+        """What was recorded for a wait from its beginning to its end; all up to there is forgotten."""
+        seen: list[ChannelEdge] = []
         while self._edges and self._edges[0].tick <= end:
             edge = self._edges.popleft()
             if edge.tick >= began and _matches(wait, edge):
-                return edge
-        return None
+                seen.append(edge)
+        return seen
 
     def _resolve(self, base: _Base, tick: int) -> None:
         """The end of a wait in the board is known, and so is where all lies that counts from it."""

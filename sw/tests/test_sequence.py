@@ -989,7 +989,7 @@ def test_a_file_of_json(command):
 
 def test_the_command_says_what_waits(command):
     """In the text and in the JSON; --waits chooses."""
-    content, stimulus = "after,width,wait\n1ms,10us,\n,,0\n3.1us,1us,\n", [(9_000_000, 0, 1)]
+    content, stimulus = "after,width,wait\n1ms,1us,\n,,0\n3.1us,1us,\n", [(9_000_000, 0, 1)]
     status, _, err = command(content, "--json", stimulus=stimulus)
     assert status == 2 and "line 4: 3.083" in err and "a board with waits does it from 3.021" in err
     status, _, err = command(content, "--waits", "board", "--json", stimulus=stimulus)
