@@ -14,6 +14,7 @@ litepulse_cdc_swap.sv
 litepulse_config.sv
 litepulse_driver_enable.sv
 litepulse_echo.sv
+litepulse_edge_pick.sv
 litepulse_events.sv
 litepulse_irq.sv
 litepulse_launch_memory.sv
@@ -25,6 +26,7 @@ litepulse_line_rx.sv
 litepulse_line_tx.sv
 litepulse_port.sv
 litepulse_program.sv
+litepulse_program_sequence.sv
 litepulse_pulse.sv
 litepulse_ram.sv
 litepulse_receive.sv

@@ -10,6 +10,7 @@
 //   LATENCY_OUT  cycles from the decision to the pin, of which one is the core's output register
 //   LIN_ENTRIES  identifiers that the LIN slave can answer, 8, 16, 32 or 64; 0: there is none
 //   PORT         there is a marker port: 1 or 0, then port_o stays 0
+//   SEQUENCE     the launch queue has waits for an edge and relative entries: 1 or 0
 //   LARGE_RAM    Yosys' ram_style of the memories that a large single-port RAM can hold: received records, entries of the LIN slave.
 //                "huge" on a UP5K, whose block RAMs would not do (two SPRAMs, and one with LIN); it has two to spare then, which keep the
 //                responder's times
@@ -26,6 +27,7 @@ module litepulse #(
     parameter int LATENCY_OUT = 1,
     parameter int LIN_ENTRIES = 0,
     parameter bit PORT = 1'b0,
+    parameter bit SEQUENCE = 1'b0,
     parameter LARGE_RAM = "auto",
     parameter logic [63:0] START_CYCLE = 64'd0,
     parameter int WATCHDOG_UNIT = 18,
@@ -155,7 +157,7 @@ module litepulse #(
 
   litepulse_pulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
-      .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT), .LARGE_RAM(LARGE_RAM), .START_CYCLE(START_CYCLE)
+      .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT), .SEQUENCE(SEQUENCE), .LARGE_RAM(LARGE_RAM), .START_CYCLE(START_CYCLE)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .port_o, .rx_i, .aux_i,
       .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state

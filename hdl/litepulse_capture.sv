@@ -17,10 +17,12 @@
 //
 //   S       samples per cycle
 //   INPUTS  aux inputs; channel INPUTS is the line. (INPUTS + 1)*S <= 16
+//   SEQUENCE  somebody else waits for an edge, too: a wait in the launch queue
 `include "litepulse_types.svh"
 module litepulse_capture #(
     parameter int S = 1,
-    parameter int INPUTS = (S > 2) ? 16 / S - 1 : 4
+    parameter int INPUTS = (S > 2) ? 16 / S - 1 : 4,
+    parameter bit SEQUENCE = 1'b0
 ) (
     input  logic                    clk,
     input  logic                    rst,
@@ -34,7 +36,11 @@ module litepulse_capture #(
     output logic [6:0]              line_delay,
     output edges_t                  edges,
     input  edge_choice_t            edge_choice,
-    output chosen_edge_t            chosen_edge
+    output chosen_edge_t            chosen_edge,
+    // verilator lint_off UNUSEDSIGNAL
+    input  edge_choice_t            wait_choice,
+    // verilator lint_on UNUSEDSIGNAL
+    output chosen_edge_t            wait_edge
 );
   localparam int C = INPUTS + 1;
   localparam int SL = $clog2(S);
@@ -46,8 +52,6 @@ module litepulse_capture #(
   assign filt_en = settings.filt_en[C-1:0];
 
   logic [6:0]     edge_delay;
-  logic           sel_edge, sel_filtered, sel_is_line;
-  logic [2:0]     sel_off;
 
   // level after reset: the line rests at 1
   localparam logic [C-1:0] REST = {1'b1, {INPUTS{1'b0}}};
@@ -221,43 +225,19 @@ module litepulse_capture #(
   assign cond_line  = level[INPUTS*S +: S];
   assign cond_next  = level_next[INPUTS*S +: S];
 
-  // edges of this cycle; the first one of the selected channel
+  // edges of this cycle
   logic [C*S-1:0] flips, enabled, changed, filtered;
   logic [C-1:0]   group_was;  // of the edges in `changed`
-  logic [S-1:0]   sel_level;
-  logic           sel_prior, flip;
-  logic [C-1:0]   is_sel;
   always @* begin
-    sel_prior = 1'b0;
-    sel_level = '0;
     for (int i = 0; i < C; i++) begin
       for (int s = 0; s < S; s++) begin
         flips[i*S + s]   = level[i*S + s] != (s == 0 ? prior[i] : level[i*S + (s == 0 ? 0 : s - 1)]);
         enabled[i*S + s] = flips[i*S + s] && (level[i*S + s] ? rise_en[i] : fall_en[i]);
         filtered[i*S + s] = group_was[i];
-        sel_level[s] = sel_level[s] || (is_sel[i] && level[i*S + s]);
-      end
-      sel_prior = sel_prior || (is_sel[i] && prior[i]);
-    end
-    flip = 1'b0;
-    sel_off = 3'd0;
-    for (int s = S - 1; s >= 0; s--) begin
-      // what is known late is the level
-      if (sel_level[s] ? edge_choice.rise && !(s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])
-          : edge_choice.fall && (s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])) begin
-        flip = 1'b1;
-        sel_off = 3'(s);
       end
     end
-    sel_edge = flip && edge_choice.enable;
   end
   always_ff @(posedge clk) begin
-    for (int i = 0; i < C; i++) is_sel[i] <= edge_choice.channel == 4'(i);
-    sel_is_line <= edge_choice.channel == 4'(INPUTS);
-    sel_filtered <= 1'b0;
-    for (int i = 0; i < C; i++) begin   // of what the next cycle shows
-      if (edge_choice.channel == 4'(i) && (settled ? filt_en[i] : group[i])) sel_filtered <= 1'b1;
-    end
     changed <= enabled;
     group_was <= group;
     edge_delay <= delay;
@@ -281,10 +261,20 @@ module litepulse_capture #(
   assign edges.changed  = 16'(changed);
   assign edges.group    = 16'(group_was);
   assign edges.delay    = edge_delay;
-  assign chosen_edge.found         = sel_edge;
-  assign chosen_edge.off           = sel_off;
-  assign chosen_edge.filtered      = sel_filtered;
-  assign chosen_edge.is_line       = sel_is_line;
-  assign chosen_edge.line_filtered = group[INPUTS];
-  assign chosen_edge.delay         = delay;
+
+  // the first one of a selected channel
+  logic [C-1:0] group_next;
+  assign group_next = settled ? filt_en : group;
+  litepulse_edge_pick #(.S(S), .C(C)) pick (
+      .clk, .level, .prior, .group_next, .line_filtered(group[INPUTS]), .delay, .edge_choice, .chosen_edge
+  );
+  generate
+    if (SEQUENCE) begin : gen_wait
+      litepulse_edge_pick #(.S(S), .C(C)) wait_pick (
+          .clk, .level, .prior, .group_next, .line_filtered(group[INPUTS]), .delay, .edge_choice(wait_choice), .chosen_edge(wait_edge)
+      );
+    end else begin : gen_no_wait
+      assign wait_edge = '0;
+    end
+  endgenerate
 endmodule

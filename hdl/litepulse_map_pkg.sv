@@ -160,6 +160,7 @@ package litepulse_map_pkg;
   localparam logic [1:0] LAUNCH_FRAME = 2'd0;  // start bit, data, parity, stop bits
   localparam logic [1:0] LAUNCH_BREAK = 2'd1;  // `data` bit times of space, then stop bits
   localparam logic [1:0] LAUNCH_PULSE = 2'd2;  // active level for `width` ticks
+  localparam logic [1:0] LAUNCH_WAIT = 2'd3;  // nothing: an entry of the queue that waits for an edge, in a core with sequences
   localparam logic [2:0] PARITY_NONE = 3'd0;  // no parity bit
   localparam logic [2:0] PARITY_ODD = 3'd1;  // odd
   localparam logic [2:0] PARITY_EVEN = 3'd2;  // even
@@ -185,8 +186,14 @@ package litepulse_map_pkg;
   localparam int RX_NOISE_LSB = 14;  // a majority vote was not unanimous
   localparam int RX_COUNT_LSB = 15;  // second record of an overflow: word 0 is the number lost
   localparam int RX_TICK_47_32_LSB = 16;  // tick bits 47:32
+  localparam int WAIT_CHANNEL_LSB = 0;  // whose edge ends it; the line is the channel after the last input
+  localparam int WAIT_RISE_LSB = 4;  // a rising edge ends it
+  localparam int WAIT_FALL_LSB = 5;  // a falling edge ends it
+  localparam int WAIT_STOP_LSB = 6;  // when it times out, the entries behind it are refused until a flush
+  localparam int WAIT_EXCLUSIVE_LSB = 7;  // no best-effort launch starts while it waits
+  localparam int WAIT_RELATIVE_LSB = 12;  // the tick is a distance from that of the entry before; only in a core with sequences
   localparam logic [7:0] EVENT_FLAG_FILTERED = 8'd128;  // EDGE behind the glitch filter
-  localparam logic [7:0] EVENT_FLAG_STOP = 8'd128;  // APPLIED: a stop
+  localparam logic [7:0] EVENT_FLAG_STOP = 8'd128;  // APPLIED: a stop; TX: a wait has timed out
   localparam logic [7:0] EVENT_FLAG_AT_LEAST = 8'd128;  // OVERFLOW: at least this many
   localparam logic [31:0] LOST_STOP = 32'd4294901760;  // counts of lost records stop here or a little above
   localparam int EVENT_RESERVE = 16;  // event slots kept for records that are not edges

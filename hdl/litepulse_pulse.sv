@@ -14,6 +14,7 @@ module litepulse_pulse #(
     parameter int LATENCY_OUT = 1,
     parameter int LIN_ENTRIES = 0,
     parameter bit PORT = 1'b0,
+    parameter bit SEQUENCE = 1'b0,
     parameter LARGE_RAM = "auto",
     parameter logic [63:0] START_CYCLE = 64'd0
 ) (
@@ -92,6 +93,8 @@ module litepulse_pulse #(
   logic [1:0]       width_we, act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack;
   logic [2:0]       told_outcome;
   logic [21:0]      cond;
+  logic [7:0]       age;
+  logic [2:0]       age_off;
   operation_t       operation;
   launch_result_t   queue_result, train_result;
 
@@ -114,8 +117,8 @@ module litepulse_pulse #(
   // inputs
   logic [C*S-1:0]   samples;
   edges_t           edges;
-  edge_choice_t     edge_choice;
-  chosen_edge_t     chosen_edge;
+  edge_choice_t     edge_choice, wait_choice;
+  chosen_edge_t     chosen_edge, wait_edge;
   logic [6:0]       line_delay;
   logic             rec_valid, rx_busy, rx_confirmed, rx_on, rec_busy, rx_fault, ev_fault, line_own;
   received_t        received;
@@ -232,14 +235,14 @@ module litepulse_pulse #(
   endgenerate
 
   // prepares the launches of the queue (thread 0) and of the train (thread 1)
-  litepulse_sequencer #(.S(S), .KE(KT)) sequencer (
+  litepulse_sequencer #(.S(S), .KE(KT), .SEQUENCE(SEQUENCE)) sequencer (
       .clk, .rst, .now, .near_wrap, .wrap_near, .nde_lead, .host_we, .host_addr(cfg.addr[3:0]), .host_data(cfg.data),
-      .host_done, .lq_word(lq_read.word), .lq_ren(lq_read.en), .lq_rdata(lq_head.data),
+      .host_done, .lq_word(lq_read.word), .lq_ren(lq_read.en), .lq_rdata(lq_head.data), .age, .age_off,
       .queue_cond(cond[10:0]), .train_cond(cond[21:11]),
       .act, .operation, .emit, .thread, .queue_result, .train_result, .told_outcome, .told_granted
   );
 
-  litepulse_timed_source #(.S(S), .KE(KT)) queue_source (
+  litepulse_timed_source #(.S(S), .KE(KT), .SEQUENCE(SEQUENCE), .INPUTS(INPUTS)) queue_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
       .act(act[0]), .operation, .eventful(eventful[0]), .width_set(1'b0), .width_none(1'b0), .cond(cond[4:0]),
       .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we(width_we[0]), .armed(armed[0]), .slack_ok(slack_ok[0]),
@@ -249,8 +252,9 @@ module litepulse_pulse #(
       .due(due[1]), .due_soon(due_soon[1]), .launch(queue_launch), .grant(grant[1]), .lead(queue_lead),
       .ev_ack(told_ack[0]), .told(told[0]), .result(queue_result)
   );
-  litepulse_launch_queue #(.LQ_AW(LQ_AW)) launch_queue (
-      .clk, .rst, .act(act[0]), .operation, .cond(cond[10:5]), .eventful(eventful[0]),
+  litepulse_launch_queue #(.LQ_AW(LQ_AW), .SEQUENCE(SEQUENCE)) launch_queue (
+      .clk, .rst, .act(act[0]), .operation, .cond(cond[10:5]), .age, .age_off, .eventful(eventful[0]),
+      .wait_choice, .wait_edge, .launch(queue_launch),
       .act_do(act_do[0]), .armed(armed[0]), .slack_ok(slack_ok[0]), .disarm(disarm[0]), .forget(forget[0]),
       .lq_avail(lq_head.avail[LQ_AW:0]), .lq_free1(lq_read.free), .be_ok(be_ok[1]), .idle(queue_idle),
       .flush(flush_queue), .flushed(queue_flushed), .flush_count
@@ -275,7 +279,7 @@ module litepulse_pulse #(
       .be_ok(be_ok[2]), .running(train_running), .pending(train_pending)
   );
 
-  litepulse_report report (
+  litepulse_report #(.SEQUENCE(SEQUENCE)) report (
       .emit, .thread, .sum(operation.result), .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted),
       .queue_result, .train_result, .ack(told_ack), .ev_req(req[1]), .ev_ack(ack[1]), .ev(sequencer_event)
   );
@@ -339,8 +343,9 @@ module litepulse_pulse #(
 
   // What comes in --------------------------------------------------------------------------------------------------------
 
-  litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
-      .clk, .rst, .samples, .settings(capture_settings), .cond_line, .cond_next, .line_delay, .edges, .edge_choice, .chosen_edge
+  litepulse_capture #(.S(S), .INPUTS(INPUTS), .SEQUENCE(SEQUENCE)) capture (
+      .clk, .rst, .samples, .settings(capture_settings), .cond_line, .cond_next, .line_delay, .edges, .edge_choice, .chosen_edge,
+      .wait_choice, .wait_edge
   );
 
   assign rx_on = rx_enable && prof_valid[0] && !prof0_changed;

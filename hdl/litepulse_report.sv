@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the sequencer's programs have to tell, as a request to litepulse_events: offered in two cycles of four until it was taken.
 `include "litepulse_types.svh"
-module litepulse_report (
+module litepulse_report #(
+    parameter bit SEQUENCE = 1'b0   // thread 0 reports that a wait has timed out as OUT_STOP
+) (
     input  logic        emit,      // the program shows the record's data
     input  logic        thread,    // 0 launch queue, 1 train
     input  logic [31:0] sum,
@@ -36,9 +38,10 @@ module litepulse_report (
   assign ev.lo     = ev_lo;
   assign ev.off    = ev_off;
 
-  logic       pulse;
+  logic       pulse, timeout;
 
-  assign pulse  = outcome == litepulse_program_pkg::OUT_PULSE;
+  assign timeout = SEQUENCE && !thread && outcome == litepulse_program_pkg::OUT_STOP;
+  assign pulse  = outcome == litepulse_program_pkg::OUT_PULSE || timeout;
   assign ev_req = emit && !told[thread];
   assign ack    = {ev_ack && thread, ev_ack && !thread};
   assign ev_lo  = !pulse ? now : thread ? lo[15:8] : lo[7:0];
@@ -61,7 +64,7 @@ module litepulse_report (
         ev_flags = 8'd0;
       end
       litepulse_program_pkg::OUT_STOP: begin
-        ev_kind  = litepulse_map_pkg::KIND_APPLIED;
+        ev_kind  = timeout ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_APPLIED;
         ev_flags = litepulse_map_pkg::EVENT_FLAG_STOP;
       end
       litepulse_program_pkg::OUT_TRAIN_DONE: begin

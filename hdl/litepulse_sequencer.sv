@@ -19,11 +19,14 @@
 // The reset must last until the block RAMs can be read (litepulse_reset). An instruction that is read as 0 leads to address 0: it would
 // leave thread 1 in the queue's program. No check of its own repairs that here, because what the host has written is read as 0, too.
 // The constants in the memory are set by the configuration of the FPGA, not by `rst`; no program writes them.
-//   KE  cycles from `now` to the pin
+//   KE        cycles from `now` to the pin
+//   SEQUENCE  thread 0 runs the program with waits and relative entries, which has 256 instructions of its own: the ninth bit of its
+//             addresses is the thread, so an instruction has 32 bits as ever
 `include "litepulse_types.svh"
 module litepulse_sequencer #(
     parameter int S = 1,
-    parameter int KE = 2
+    parameter int KE = 2,
+    parameter bit SEQUENCE = 1'b0
 ) (
     input  logic                   clk,
     input  logic                   rst,
@@ -40,6 +43,11 @@ module litepulse_sequencer #(
     output logic [1:0]             lq_word,
     output logic                   lq_ren,
     input  logic [31:0]            lq_rdata,
+    // minus the cycles from the edge of a wait to this cycle, and its sample (litepulse_launch_queue)
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [7:0]             age,
+    input  logic [2:0]             age_off,
+    // verilator lint_on UNUSEDSIGNAL
     // conditions 5 to 15 of each thread
     input  logic [15:5]            queue_cond,
     input  logic [15:5]            train_cond,
@@ -98,19 +106,36 @@ module litepulse_sequencer #(
   // The instruction, and operand B. The threads' first instructions lie at 1 (thread 1, whose turn it is when the reset ends) and 0.
   logic [7:0] next_pc;
   assign next_pc = {pc[7:1], pc[0] || taken_1 || rst};
+  logic        lookup;           // an instruction is looked up
+  logic [31:0] looked_up, word_b;
+  assign lookup = (S > 2) ? odd : !odd || rst;
   generate
+    if (SEQUENCE) begin : gen_sequence
+      logic next_thread;
+      assign next_thread = (S > 2) ? rst || !phase[1] : phase[1];
+      litepulse_program_sequence program_memory (.clk, .en(lookup), .address({!next_thread, next_pc}), .instruction(looked_up));
+      // in the cycle in which the time is taken
+      logic [7+SL:0] age_mask;
+      always_ff @(posedge clk) begin
+        if (odd) age_mask <= (!thread && b == litepulse_program_pkg::S_WORD_AGE) ? (8+SL)'({age, age_off} >> (3 - SL)) : '1;
+      end
+      assign word_b = rdata_b & {{(24-SL){1'b1}}, age_mask};
+    end else begin : gen_plain
+      litepulse_program program_memory (.clk, .en(lookup), .address(next_pc), .instruction(looked_up));
+      assign word_b = rdata_b;
+    end
     if (S > 2) begin : gen_kept
       logic [31:0] fetched, lq_kept;
       logic        lq_late, negate_late;
-      litepulse_program program_memory (.clk, .en(odd), .address(next_pc), .instruction(fetched));
+      assign fetched = looked_up;
       always_ff @(posedge clk) begin
         if (!odd || rst) code <= fetched;
         if (!odd) {lq_kept, lq_late, negate_late} <= {lq_rdata, is_lq, negate_b};
-        if (!odd || lq_late) op_b <= (odd ? lq_kept : rdata_b) ^ {32{odd ? negate_late : negate_b}};
+        if (!odd || lq_late) op_b <= (odd ? lq_kept : word_b) ^ {32{odd ? negate_late : negate_b}};
       end
     end else begin : gen_at_once
-      litepulse_program program_memory (.clk, .en(!odd || rst), .address(next_pc), .instruction(code));
-      always_ff @(posedge clk) if (!odd) op_b <= (is_lq ? lq_rdata : rdata_b) ^ {32{negate_b}};
+      assign code = looked_up;
+      always_ff @(posedge clk) if (!odd) op_b <= (is_lq ? lq_rdata : word_b) ^ {32{negate_b}};
     end
   endgenerate
   assign a    = code[litepulse_program_pkg::F_A +: 5];
@@ -123,6 +148,10 @@ module litepulse_sequencer #(
   initial begin
     for (int i = 0; i < 64; i++) mem[i] = 32'd0;
     mem[{1'b0, litepulse_program_pkg::Q_WORD_HEAD_START}] = 32'(-(KE + 24) * S);
+    if (SEQUENCE) begin
+      mem[{1'b0, litepulse_program_pkg::S_WORD_OVER}] = 32'(((62 + S - 1) / S - 27) * S);
+      mem[{1'b0, litepulse_program_pkg::S_WORD_AGE}] = 32'hffffffff;
+    end
     mem[{1'b1, litepulse_program_pkg::T_WORD_HEAD_START}] = 32'(-(KE + 24) * S);
     mem[{1'b1, litepulse_program_pkg::T_WORD_HEAD_SHORT}] = 32'(-(KE + 16) * S);
     mem[{1'b1, litepulse_program_pkg::T_WORD_START_LEAST}] = 32'(-(KE + 24 + 60) * S);

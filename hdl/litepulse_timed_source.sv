@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the launch queue and the train have in common beside litepulse_sequencer, which prepares their launches: the slot that counts down,
 // what is to be launched, what became of it.
-//   KE  cycles from `now` to the pin, with S > 1 one more: the arbiter takes one
+//   KE        cycles from `now` to the pin, with S > 1 one more: the arbiter takes one
+//   SEQUENCE  an entry of kind `wait` is valid if there is its channel; with each width the sum is shown as the tick of the result
 `include "litepulse_types.svh"
 module litepulse_timed_source #(
     parameter int S = 1,
-    parameter int KE = 2
+    parameter int KE = 2,
+    parameter bit SEQUENCE = 1'b0,
+    parameter int INPUTS = 4
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -55,7 +58,7 @@ module litepulse_timed_source #(
   assign result.outcome = outcome;
   assign result.granted = granted;
 
-  logic load, load_far, load_any, latch, width_was, bad, word_bad, answered;   // with S > 1 a cycle behind `due`
+  logic load, load_far, load_any, latch, width_was, bad, word_bad, wait_bad, answered;   // with S > 1 a cycle behind `due`
 
   assign load_far = operation.action == litepulse_program_pkg::ACT_LOAD_FAR;
   assign load_any = operation.action == litepulse_program_pkg::ACT_LOAD_ANY;
@@ -64,8 +67,9 @@ module litepulse_timed_source #(
   assign act_do   = act && operation.action == litepulse_program_pkg::ACT_DO;
   assign width_we = act && operation.action == litepulse_program_pkg::ACT_WIDTH;
   assign cond     = {bad, near_wrap, fired || wrapped || eventful, fired, told};
-  assign word_bad = operation.result[11:10] == 2'd3 || !prof_valid[operation.result[9:8]]
+  assign word_bad = (operation.result[11:10] == litepulse_map_pkg::LAUNCH_WAIT) ? wait_bad : !prof_valid[operation.result[9:8]]
       || (operation.result[11:10] == litepulse_map_pkg::LAUNCH_BREAK && operation.result[7:0] == 8'd0);
+  assign wait_bad = !SEQUENCE || operation.result[3:0] > 4'(INPUTS);
 
   litepulse_slot #(.S(S)) slot (
       .clk, .rst, .load, .value(operation.result), .arm(operation.taken || load_far || load_any),
@@ -87,6 +91,10 @@ module litepulse_timed_source #(
     if (due) begin
       ev_lo   <= now + 8'(KE + 1);
       ev_off  <= off;
+    end else if (SEQUENCE && width_we) begin
+      ev_lo   <= operation.result[$clog2(S) +: 8];
+      ev_off  <= 3'(operation.result[2:0] & 3'(S - 1));
+      granted <= 1'b1;
     end
     if (rst) outcome <= litepulse_program_pkg::OUT_PULSE;
   end

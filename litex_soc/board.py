@@ -95,6 +95,11 @@ class Choice:
         return self.board.lin_entries.get(self.phy, 64)
 
     @property
+    def sequences(self):
+        """Its launch queue has waits and relative entries."""
+        return self.board.family == "ecp5"
+
+    @property
     def constraints(self):
         """Pins and clocks, of constraints/."""
         return constraints.load(self.board.name).of_variant(self.variant)
@@ -173,6 +178,7 @@ def make_soc(choice):
             edge_clk=crg.edge_clk,
             phy_rst=crg.phy_rst,
             lin_entries=choice.lin_entries,
+            sequences=choice.sequences,
         )
         soc.pulse.add_to_soc(soc, window=window)
 

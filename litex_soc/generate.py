@@ -28,6 +28,7 @@ RECORDS = (
     ("EVENT", "Event record", regmap.EVENT_RECORD),
     ("RECEIVE", "Receive record", regmap.RECEIVE_RECORD),
     ("LAUNCH", "Launch entry", regmap.LAUNCH_ENTRY),
+    ("WAIT", "Launch entry, last word of a wait", regmap.WAIT_ENTRY),
 )
 
 
@@ -93,8 +94,10 @@ def verilog_package():
             line(name, value, width, text)
     for f in regmap.RECEIVE_RECORD[1].fields:
         out.append(f"  localparam int RX_{f.name.upper()}_LSB = {f.offset};  // {f.description}")
+    for f in (*regmap.WAIT_ENTRY[0].fields[:5], regmap.WAIT_ENTRY[0].fields[6]):
+        out.append(f"  localparam int WAIT_{f.name.upper()}_LSB = {f.offset};  // {f.description}")
     line("EVENT_FLAG_FILTERED", regmap.EVENT_FLAG_FILTERED, 8, "EDGE behind the glitch filter")
-    line("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, 8, "APPLIED: a stop")
+    line("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, 8, "APPLIED: a stop; TX: a wait has timed out")
     line("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, 8, "OVERFLOW: at least this many")
     line("LOST_STOP", regmap.LOST_STOP, 32, "counts of lost records stop here or a little above")
     out.append(f"  localparam int EVENT_RESERVE = {regmap.EVENT_RESERVE};  // event slots kept for records that are not edges")
@@ -128,7 +131,7 @@ def scalars():
         ("RECEIVE_WORDS", regmap.RECEIVE_WORDS, "words of a receive record"),
         ("PROFILES", regmap.PROFILES, "line profiles"),
         ("EVENT_FLAG_FILTERED", regmap.EVENT_FLAG_FILTERED, "EDGE: the channels behind the glitch filter"),
-        ("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, "APPLIED by train_change: a stop"),
+        ("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, "APPLIED by train_change: a stop; TX by the queue: a wait has timed out"),
         ("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, "OVERFLOW: at least this many lost"),
         ("LOST_STOP", regmap.LOST_STOP, "counts of lost records stop here or a little above"),
         ("EVENT_RESERVE", regmap.EVENT_RESERVE, "event slots kept for records that are not edges"),
@@ -287,6 +290,7 @@ def python_module():
     words("EVENT_RECORD", "One event.", regmap.EVENT_RECORD)
     words("RECEIVE_RECORD", "One received byte.", regmap.RECEIVE_RECORD)
     words("LAUNCH_ENTRY", "One timed launch.", regmap.LAUNCH_ENTRY)
+    words("WAIT_ENTRY", "In place of its last word.", regmap.WAIT_ENTRY)
     words("CONFIG", "Configuration words: index within the CONFIG region.", regmap.CONFIG)
     words("CSRS", "CSRs: index from the base of the CSRs, 4 bytes each.", regmap.CSRS)
     words("BRIDGE", "The serial bridge: index from its base, 4 bytes each.", regmap.BRIDGE)

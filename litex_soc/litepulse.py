@@ -52,6 +52,7 @@ class LitePulse(LiteXModule):
         "ecp5_serdes" (4).
     edge_clk, phy_rst : signals for the ECP5's PHYs: clock of the pads, and the start of their gearing (litex_soc/clocks.py has them).
     lin_entries : LIN identifiers that the responder can answer, one of regmap.LIN_ENTRIES: those below. 0 leaves the LIN slave out.
+    sequences : the launch queue has waits and relative entries.
     simulated : True if this runs in a simulator; the core reports it to the host.
     together_with : another LitePulse in the same clock domain: both leave a reset in the same cycle, so that their ticks are equal.
     """
@@ -72,6 +73,7 @@ class LitePulse(LiteXModule):
         edge_clk=None,
         phy_rst=None,
         lin_entries=64,
+        sequences=False,
         simulated=False,
         together_with=None,
     ):
@@ -113,6 +115,7 @@ class LitePulse(LiteXModule):
                 "simulated": int(simulated),
                 "lin_depth": lin_entries.bit_length() - 1 if lin_entries else 0,
                 "port": int(self.has_port),
+                "sequence": int(sequences),
             },
         )
         self._id_clock_num = make_csr("id_clock_num", resets={"num": self.clock_hz.numerator})
@@ -179,6 +182,7 @@ class LitePulse(LiteXModule):
             p_LQ_AW=launch_depth,
             p_LIN_ENTRIES=lin_entries,
             p_PORT=int(self.has_port),
+            p_SEQUENCE=int(sequences),
             p_LARGE_RAM="huge" if str(platform.device).startswith("ice40-up5k") else "auto",
             p_WATCHDOG_UNIT=regmap.WATCHDOG_UNIT,
             p_IRQ_UNIT=regmap.IRQ_UNIT,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53  # "LPLS"
 VERSION_MAJOR = 0  # a reader refuses another major version
-VERSION_MINOR = 10
+VERSION_MINOR = 11
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ LAUNCH_KINDS = {
     0: ("FRAME", "start bit, data, parity, stop bits"),
     1: ("BREAK", "`data` bit times of space, then stop bits"),
     2: ("PULSE", "active level for `width` ticks"),
+    3: ("WAIT", "nothing: an entry of the queue that waits for an edge, in a core with sequences"),
 }
 PARITIES = {0: ("NONE", "no parity bit"), 1: ("ODD", "odd"), 2: ("EVEN", "even"), 3: ("MARK", "always 1"), 4: ("SPACE", "always 0")}
 STOPS = {0: ("1", "1 stop bit"), 1: ("1_5", "1.5 stop bits"), 2: ("2", "2 stop bits")}
@@ -162,6 +163,7 @@ CSRS = (
         Field("simulated", 25, 1, "This is a simulation, not a board."),
         Field("lin_depth", 26, 3, "log2 of the LIN identifiers that have an entry, 3 to 6; 0: there is no LIN slave.", reset=6),
         Field("port", 29, 1, "There is a marker port."),
+        Field("sequence", 30, 1, "The launch queue has waits and relative entries."),
     ),
     _csr(
         "id_clock_num",
@@ -352,11 +354,31 @@ LAUNCH_FIELDS = (
     Field("profile", 8, 2, "line profile"),
     Field("kind", 10, 2, "what to put on the line", values=LAUNCH_KINDS),
 )
+_QUEUE_FIELDS = (
+    Field("relative", 12, 1, "the tick is a distance from that of the entry before; only in a core with sequences"),
+    Field("tag", 16, 16, "comes back in the events"),
+)
 LAUNCH_ENTRY = (
-    Register("tick_lo", 0, "launch tick, low half"),
+    Register("tick_lo", 0, "launch tick, low half; of a wait that at which it times out"),
     Register("tick_hi", 1, "launch tick, high half"),
     Register("width", 2, "ticks, for a pulse"),
-    Register("launch", 3, "commits the entry", LAUNCH_FIELDS + (Field("tag", 16, 16, "comes back in the events"),)),
+    Register("launch", 3, "commits the entry", LAUNCH_FIELDS + _QUEUE_FIELDS),
+)
+WAIT_ENTRY = (
+    Register(
+        "entry",
+        3,
+        "in place of `launch`: commits a wait",
+        (
+            Field("channel", 0, 4, "whose edge ends it; the line is the channel after the last input"),
+            Field("rise", 4, 1, "a rising edge ends it"),
+            Field("fall", 5, 1, "a falling edge ends it"),
+            Field("stop", 6, 1, "when it times out, the entries behind it are refused until a flush"),
+            Field("exclusive", 7, 1, "no best-effort launch starts while it waits"),
+            Field("kind", 10, 2, "`WAIT`", values=LAUNCH_KINDS),
+            *_QUEUE_FIELDS,
+        ),
+    ),
 )
 
 # Configuration words --------------------------------------------------------------------------------------------

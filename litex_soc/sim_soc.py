@@ -78,7 +78,7 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
             self.bridge = Bridge(platform.request("bridge"))
             self.csr.add("bridge", regmap.BRIDGE_LOCATION, use_loc_if_exists=True)
             self.bus.add_master(name="bridge", master=self.bridge.frames.wishbone)
-            self.pulse = LitePulse(platform, platform.request("pins"), pulse_hz, clock_domain="pulse", simulated=True)
+            self.pulse = LitePulse(platform, platform.request("pins"), pulse_hz, clock_domain="pulse", sequences=True, simulated=True)
             self.pulse.add_to_soc(self)
             # The program may declare a slower clock, so that it can keep up with the wall clock.
             declared = platform.request("declared")

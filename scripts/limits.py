@@ -25,7 +25,7 @@ from litepulse.layout import LIN_BIT_MIN  # noqa: E402
 from litepulse.limits import BREAK_MAX, LOWEST_BAUD  # noqa: E402
 from litepulse.lin import protocol  # noqa: E402
 from litepulse.plan import FARTHEST_DAYS  # noqa: E402
-from litepulse.sequence_plan import QUEUE_MIN_CYCLES  # noqa: E402
+from litepulse.sequence_plan import QUEUE_MIN_CYCLES, WAIT_LEAST_CYCLES, behind  # noqa: E402
 from litepulse.session import MOST_SAMPLES  # noqa: E402
 from litepulse.units import BIT_PERIOD_FRACTION, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
 from litex_soc import SPDX, boards, regmap  # noqa: E402
@@ -437,12 +437,18 @@ def sequences() -> list[Row]:
         return rows[column]
 
     carries = found("docs/cli.md", r"carries (\d+) entries a second, [\d.]+ µs behind a wait")
-    behind = found("docs/cli.md", r"carries \d+ entries a second, ([\d.]+) µs behind a wait")
+    by_host = found("docs/cli.md", r"behind a wait is too near: through the computer it takes ([\d.]+) µs")
+    edge, timeout = behind(1)
+    core, listens = "[core.md](core.md#sequences)", cycles()["WAIT_LISTEN_CYCLES"]
     return [
         ("entries", "of any number", "a file, a list, or what a program yields", cli),
         ("from launch to launch, in the queue", time(QUEUE_MIN_CYCLES), f"{QUEUE_MIN_CYCLES} cycles", cli),
         ("entries beyond what the queue holds, `--sim`", f"{int(carries):,} entries/s", "exact, in simulated time", cli),
-        ("from an edge to the launch behind a wait, `--sim`", f"{behind} µs", "by the responder: see below", cli),
+        ("from an edge to the launch behind a wait, in the board", time(edge), f"{edge} cycles, exact: no jitter", core),
+        ("from a timeout to the launch behind it, in the board", time(timeout), f"{timeout} cycles, exact: no jitter", core),
+        ("from a launch to the first edge that a wait in the board sees", time(listens), f"{listens} cycles at most", core),
+        ("timeout of a wait in the board", f"from {time(WAIT_LEAST_CYCLES)}", f"{WAIT_LEAST_CYCLES} cycles", cli),
+        ("from an edge to the launch behind a wait, by the computer, `--sim`", f"{by_host} µs", "by the responder: see below", cli),
         *(
             (f"port at {name}, without the driver", f"{port(number, 1)} entries/s", f"{port(number, 2)} ms behind a wait", page)
             for name, number in (("115200 baud", "115,200"), ("3 Mbaud", "3,000,000"))

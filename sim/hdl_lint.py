@@ -70,7 +70,7 @@ def parameter_sets(module: str, samples: tuple[int, ...] = SAMPLES) -> list[dict
         for parameters in sets:
             parameters["INPUTS"] = min(4, 16 // parameters["S"] - 1)  # no more edges fit a record
     parts = {"LIN_ENTRIES": 64} if re.search(r"parameter\s+int\s+LIN_ENTRIES\b", text) else {}
-    parts |= {"PORT": 1} if re.search(r"parameter\s+bit\s+PORT\b", text) else {}
+    parts |= {name: 1 for name in ("PORT", "SEQUENCE") if re.search(rf"parameter\s+bit\s+{name}\b", text)}
     if parts:
         sets += [{**parameters, **parts} for parameters in sets]
     return sets

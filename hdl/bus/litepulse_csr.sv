@@ -4,7 +4,7 @@
 //
 // Latency: dat_r shows the register the cycle after `stb`; a written value acts from that cycle on.
 // A read changes nothing. An unassigned address reads 0 and ignores writes.
-//   S to PORT  as of litepulse, to which the ports below go
+//   S to SEQUENCE  as of litepulse, to which the ports below go
 //   CLOCK_NUM, CLOCK_DEN  frequency of the pulse clock in Hz, an exact fraction; the host computes times with it
 //   WINDOW     byte address of the core's window on the host's bus, for id_window; 0: the usual one
 //   SIMULATED  this is a simulation
@@ -17,6 +17,7 @@ module litepulse_csr #(
     parameter int LQ_AW = 6,
     parameter int LIN_ENTRIES = 0,
     parameter bit PORT = 1'b0,
+    parameter bit SEQUENCE = 1'b0,
     parameter logic [31:0] CLOCK_NUM = 32'd48_000_000,
     parameter logic [31:0] CLOCK_DEN = 32'd1,
     parameter logic [31:0] WINDOW = 32'd0,
@@ -168,6 +169,7 @@ module litepulse_csr #(
         word[litepulse_csr_pkg::ID_GEOMETRY_SIMULATED_LSB]         = SIMULATED;
         word[litepulse_csr_pkg::ID_GEOMETRY_LIN_DEPTH_LSB+:3]      = 3'($clog2(LIN_ENTRIES));
         word[litepulse_csr_pkg::ID_GEOMETRY_PORT_LSB]              = PORT;
+        word[litepulse_csr_pkg::ID_GEOMETRY_SEQUENCE_LSB]          = SEQUENCE;
       end
       litepulse_csr_pkg::CSR_ID_CLOCK_NUM: word = CLOCK_NUM;
       litepulse_csr_pkg::CSR_ID_CLOCK_DEN: word = CLOCK_DEN;

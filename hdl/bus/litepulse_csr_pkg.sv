@@ -9,7 +9,7 @@ package litepulse_csr_pkg;
   localparam logic [4:0] CSR_ID_VERSION = 5'd1;  // Version of this register map.
   localparam int ID_VERSION_MINOR_LSB = 0;
   localparam int ID_VERSION_MAJOR_LSB = 16;
-  localparam logic [31:0] RESET_ID_VERSION = 32'd10;  // that of the default core
+  localparam logic [31:0] RESET_ID_VERSION = 32'd11;  // that of the default core
   localparam logic [4:0] CSR_ID_GEOMETRY = 5'd2;  // What this core was built with.
   localparam int ID_GEOMETRY_SAMPLES_LSB = 0;
   localparam int ID_GEOMETRY_INPUTS_LSB = 4;
@@ -21,6 +21,7 @@ package litepulse_csr_pkg;
   localparam int ID_GEOMETRY_SIMULATED_LSB = 25;
   localparam int ID_GEOMETRY_LIN_DEPTH_LSB = 26;
   localparam int ID_GEOMETRY_PORT_LSB = 29;
+  localparam int ID_GEOMETRY_SEQUENCE_LSB = 30;
   localparam logic [31:0] RESET_ID_GEOMETRY = 32'd426350657;  // that of the default core
   localparam logic [4:0] CSR_ID_CLOCK_NUM = 5'd3;  // Frequency of the core's clock in Hz, numerator of an exact fraction.
   localparam int ID_CLOCK_NUM_NUM_LSB = 0;

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Assembles the programs of litepulse_sequencer: `python hdl/program/assemble.py` writes hdl/litepulse_program_pkg.sv and
-hdl/litepulse_program.sv from the two .asm files beside it; with --check it only names the stale ones.
+"""Assembles the programs of litepulse_sequencer: `python hdl/program/assemble.py` writes hdl/litepulse_program_pkg.sv,
+hdl/litepulse_program.sv and hdl/litepulse_program_sequence.sv from the two .asm files beside it; with --check it only names the stale
+ones.
+
+The launch queue has two programs in one file: with sequences (a core with SEQUENCE = 1) and without. A line that begins with `+` belongs
+to the first of them only, one that begins with `-` to the second. The one with sequences has addresses of its own.
 
 A line is `[label:] operation | action | jump`, each part may be missing; `#` begins a comment, `word NAME ADDRESS` names a memory word.
 
@@ -14,7 +18,7 @@ condition   one of CONDITIONS; those that speak of the sum of the operation befo
 
 Both labels of a condition lie side by side in the memory, the first at the odd address: an
 instruction that is the target of several conditions is stored several times. Addresses 0 and 1 do nothing but jump to the first
-instructions of the programs.
+instructions of the programs; with sequences the launch queue's begins at SIZE.
 """
 
 import re
@@ -29,7 +33,8 @@ SIZE = 256  # instructions of all programs
 WORDS = 32  # memory words of a program
 LQ_WORD = 28  # B from here on: words of the launch at the head of the queue (only the launch queue's program)
 
-SHORT = {"launch_queue": "Q", "train": "T"}
+SEQUENCE = "sequence"  # the launch queue's program with sequences
+SHORT = {"launch_queue": "Q", "train": "T", SEQUENCE: "S"}
 ASEL = {"0": 0, "~lead": 2, "lead": 3, "~now_lo": 4, "now_lo": 5, "~now_hi": 6, "now_hi": 7}
 ASEL_WORD = 1
 CIN = {None: 0, "1": 1, "c": 2}
@@ -54,6 +59,7 @@ CONDITIONS = {
         "far",
     ),
 }
+CONDITIONS[SEQUENCE] = (*CONDITIONS["launch_queue"], "flag", "wait", "edge")
 OF_SUM = ("carry", "borrow", "zero", "negative")
 UNLESS = " unless "
 ACTIONS = ("none", "latch", "width", "load", "load_far", "load_any", "emit", "do")
@@ -61,6 +67,7 @@ DO = {
     "launch_queue": ("pop", "disarm", "drop", "flushed"),
     "train": ("done", "refuse", "run", "stopped", "pend", "unpend", "disarm", "fast"),
 }
+DO[SEQUENCE] = (*DO["launch_queue"], "listen")
 OUTCOMES = ("pulse", "late", "busy", "order", "invalid", "applied", "stop", "train_done")  # 1 to 4: the reason
 OUTCOME_BIT = 16  # of the argument of `do`
 # field: (lowest bit, bits)
@@ -87,10 +94,15 @@ class Program:
 
     def __init__(self, name, text, entry, used):
         self.name, self.words, self.lines, self.alias, first = name, {}, {}, {}, None
-        pending, previous = [], None
+        pending, previous, own = [], None, 0
         for number, line in enumerate(text.splitlines(), 1):
-            self.where = f"{name}.asm:{number}"
-            line = line.split("#")[0].strip()
+            self.where = f"{PROGRAMS[0] if name == SEQUENCE else name}.asm:{number}"
+            line = line.split("#")[0]
+            if line[:1] in ("+", "-"):
+                if (line[0] == "+") != (name == SEQUENCE):
+                    continue
+                line = line[1:]
+            line, own = line.strip(), own + 1
             if not line:
                 continue
             if match := re.fullmatch(r"word (\w+) +(\d+)", line):
@@ -104,7 +116,7 @@ class Program:
                 line = line[match.end() :]
             if not line:
                 continue
-            label = pending[0] if pending else f"line {number}"
+            label = pending[0] if pending else f"line {own}"
             for other in pending or [label]:
                 if other in self.lines:
                     self.fail(f"{other} is there twice")
@@ -143,7 +155,7 @@ class Program:
                     self.fail(f"{dest} would be written, {a} is read in its place")
             fields["we"], fields["cin"], fields["bneg"] = int(bool(dest)), CIN[cin], int(bool(negate))
             if b.startswith("lq."):
-                if self.name != PROGRAMS[0] or b[3:] not in ("0", "1", "2", "3"):
+                if self.name not in (PROGRAMS[0], SEQUENCE) or b[3:] not in ("0", "1", "2", "3"):
                     self.fail(f"no {b} here")
                 fields["b"] = LQ_WORD + int(b[3:])
             else:
@@ -268,8 +280,13 @@ def package(programs):
     lines += [constant(f"OUT_{name.upper()}", 3, code) for code, name in enumerate(OUTCOMES)]
     for program in programs:
         short = SHORT[program.name]
-        lines += [constant(f"{short}_COND_{name.upper()}", 4, code) for code, name in enumerate(CONDITIONS[program.name])]
-        lines += [constant(f"{short}_DO_{name.upper()}", 5, code) for code, name in enumerate(DO[program.name])]
+        known = PROGRAMS[0] if program.name == SEQUENCE else None  # whose codes it has, and more
+        for what, bits, codes in (("COND", 4, CONDITIONS), ("DO", 5, DO)):
+            lines += [
+                constant(f"{short}_{what}_{name.upper()}", bits, code)
+                for code, name in enumerate(codes[program.name])
+                if known is None or name not in codes[known]
+            ]
         lines += [constant(f"{short}_WORD_{name}", 5, address) for name, address in program.words.items()]
         for label, addresses in sorted(program.labels.items()):
             lines += [
@@ -278,26 +295,28 @@ def package(programs):
     return "\n".join([*lines, "  // verilator lint_on UNUSEDPARAM", "endpackage", ""])
 
 
-def rom(programs):
-    """The text of litepulse_program.sv: the instruction memory."""
+def rom(module, programs, sequence=None):
+    """The text of an instruction memory. sequence: the program that lies behind the others, at addresses of its own."""
     code, names = {}, {}
-    for program in programs:
-        code.update(program.code)
-        names.update({address: f"{program.name} {label}" for label, addresses in program.labels.items() for address in addresses})
+    for base, program in [*((0, program) for program in programs), *([(SIZE, sequence)] if sequence else [])]:
+        code.update({base + address: word for address, word in program.code.items()})
+        names.update({base + address: f"{program.name} {label}" for label, addresses in program.labels.items() for address in addresses})
+    size = 2 * SIZE if sequence else SIZE
+    begin = f"0, 1 and {SIZE}" if sequence else "0 and 1"
     lines = [
         f"// Written by `python hdl/program/assemble.py`. {SPDX} BSD-2-Clause",
         "// The programs of litepulse_sequencer, from hdl/program/*.asm. Latency: one cycle, the output is held while `en` is low.",
-        "module litepulse_program (",
+        f"module {module} (",
         "    input  logic        clk,",
         "    input  logic        en,",
-        f"    input  logic [7:0]  address,      // 0 and 1: where the programs begin ({len(code)} of {SIZE} in use)",
+        f"    input  logic [{size.bit_length() - 2}:0]  address,      // {begin}: where the programs begin ({len(code)} of {size} in use)",
         "    output logic [31:0] instruction",
         ");",
-        f'  (* ram_style = "block" *) logic [31:0] code[0:{SIZE - 1}];',
+        f'  (* ram_style = "block" *) logic [31:0] code[0:{size - 1}];',
         "",
         "  initial begin",
     ]
-    for address in range(SIZE):
+    for address in range(size):
         note = f"  // {names[address]}" if address in names else ""
         lines.append(f"    code[{address}] = 32'h{code.get(address, 0):08x};{note}")
     lines += ["  end", "", "  always_ff @(posedge clk) if (en) instruction <= code[address];", "endmodule", ""]
@@ -307,8 +326,14 @@ def rom(programs):
 def assemble():
     """{file name: text} of what this makes."""
     used = set(range(len(PROGRAMS)))
-    programs = [Program(name, (HERE / f"{name}.asm").read_text(), entry, used) for entry, name in enumerate(PROGRAMS)]
-    return {"litepulse_program_pkg.sv": package(programs), "litepulse_program.sv": rom(programs)}
+    texts = {name: (HERE / f"{name}.asm").read_text() for name in PROGRAMS}
+    programs = [Program(name, texts[name], entry, used) for entry, name in enumerate(PROGRAMS)]
+    sequence = Program(SEQUENCE, texts[PROGRAMS[0]], 0, {0})
+    return {
+        "litepulse_program_pkg.sv": package([*programs, sequence]),
+        "litepulse_program.sv": rom("litepulse_program", programs),
+        "litepulse_program_sequence.sv": rom("litepulse_program_sequence", programs, sequence),
+    }
 
 
 def main():
@@ -317,7 +342,7 @@ def main():
         made = assemble()
     except Mistake as mistake:
         sys.exit(str(mistake))
-    stale = [name for name, text in made.items() if (HERE.parent / name).read_text() != text]
+    stale = [name for name, text in made.items() if not (file := HERE.parent / name).exists() or file.read_text() != text]
     for name in stale:
         print(f"hdl/{name} is stale" if "--check" in sys.argv else f"wrote hdl/{name}")
         if "--check" not in sys.argv:

@@ -46,6 +46,9 @@ for _name in (
     "BURST_MIN_CYCLES",
     "OVERTAKEN_CYCLES",
     "BEST_EFFORT_SLACK",
+    "SEQUENCE_MIN_CYCLES",
+    "TIMEOUT_MIN_CYCLES",
+    "WAIT_LISTEN_CYCLES",
 ):
     _more = "SAMPLES_LATENCY_BYTE" if _name in ("RESPONSE_MIN_BYTE", "RESPONSE_MIN_BREAK") else "SAMPLES_LATENCY"
     CONSTANTS[_name] += sum(latencies(PHY)) - 2 + (CONSTANTS[_more] if S > 1 else 0)
@@ -432,11 +435,15 @@ class Bench:
 
     async def launch(self, tick, launch, tag=0):
         """Commits a timed launch to the queue."""
+        await self.queue_entry(tick, launch.width, launch.word() | tag << 16)
+
+    async def queue_entry(self, tick, width, word):
+        """Commits an entry of the queue."""
         base = regmap.REGIONS["LAUNCH"][0]
         await self.write(base, tick & MASK32)
         await self.write(base + 4, tick >> 32 & MASK32)
-        await self.write(base + 8, launch.width)
-        await self.write(base + 12, launch.word() | tag << 16)
+        await self.write(base + 8, width)
+        await self.write(base + 12, word)
 
     async def train_words(self, whole, num=0, den=1, launch=None, start=0, count=0):
         """Everything a start needs but the command. `den` is the true denominator."""

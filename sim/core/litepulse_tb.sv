@@ -20,6 +20,7 @@ module litepulse_tb #(
     parameter int LQ_AW = 6,
     parameter int LIN_ENTRIES = 64,
     parameter int PORT = 1,
+    parameter int SEQUENCE = 0,
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = S == 1 ? 1 : 2,
     parameter int WATCHDOG_UNIT = 8
@@ -121,7 +122,8 @@ module litepulse_tb #(
 
     litepulse #(
         .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-        .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .START_CYCLE(START_CYCLE),
+        .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT), .SEQUENCE(SEQUENCE), .LATENCY_IN(LATENCY_IN),
+        .LATENCY_OUT(LATENCY_OUT), .START_CYCLE(START_CYCLE),
         .WATCHDOG_UNIT(WATCHDOG_UNIT)
     ) core (
         .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .port_o(port_pin), .rx_i, .aux_i,
@@ -155,7 +157,7 @@ module litepulse_tb #(
 `ifndef LITEPULSE_NETLIST
     #(
         .PHY(PHY), .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES),
-        .PORT(PORT), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
+        .PORT(PORT), .SEQUENCE(SEQUENCE), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
     )
 `endif
     pins (

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import floor
 from typing import Any, NamedTuple
 
-FRAME, BREAK, PULSE = 0, 1, 2
+FRAME, BREAK, PULSE, WAIT = 0, 1, 2, 3
 QUEUE, TRAIN, RESPONDER, TTY, CAPTURE, TRAIN_CHANGE, CONTROL = range(7)
 TX, EDGE, REFUSED, OVERFLOW, APPLIED, TRAIN_DONE, MISSED, SNAPSHOT = range(1, 9)
 LATE, BUSY, ORDER, INVALID = range(1, 5)
@@ -329,6 +329,75 @@ def queue_fates(entries):
             entry.fate = None
         before = entry.tick  # whatever became of it
     return [Grant(e.tick, e.launch, QUEUE, e.tag) for e in entries if e.fate is None]
+
+
+# Sequences -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wait:
+    """An entry of the queue that waits for an edge of a channel, at most until its tick; without a direction just until then."""
+
+    channel: int
+    rise: bool = True
+    fall: bool = False
+    stop: bool = False  # a timeout stops the queue until a flush
+    exclusive: bool = False
+    inputs: int = 4
+
+    @property
+    def valid(self):
+        return self.channel <= self.inputs
+
+    def word(self):
+        """As records name it."""
+        flags = (self.rise, self.fall, self.stop, self.exclusive)
+        return WAIT << 10 | sum(int(flag) << 4 + bit for bit, flag in enumerate(flags)) | self.channel
+
+
+class End(NamedTuple):
+    """How a wait ended: the stamp of its edge, or its own tick."""
+
+    tick: int
+    timeout: bool
+
+
+@dataclass
+class SequenceEntry(QueueEntry):
+    """An entry of the queue of a core with sequences. `place` and `end` follow from the entries before it."""
+
+    relative: bool = False  # `tick` counts from the place of the entry before, or from the end of a wait
+    listens: int | None = None  # of a wait: the first cycle whose edges count; None: any behind the entry before
+    place: int = 0
+    end: End | None = None
+
+
+def run_sequence(entries, edges_of, samples, before=0):
+    """Sets place and fate of each entry, and the end of each wait. `edges_of`: by channel [(stamp, level, tick at which it is shown)], as
+    Filters.edges() gives them. Returns the launches that are candidates."""
+    stopped = False
+    for entry in entries:
+        entry.place = (before + entry.tick if entry.relative else entry.tick) % (1 << 64)
+        if stopped:
+            entry.fate = ORDER
+        elif not entry.launch.valid:
+            entry.fate = INVALID
+        elif entry.place < before:
+            entry.fate = ORDER
+        else:
+            entry.fate = LATE if entry.late else None
+        begins, before = before, entry.place
+        if entry.fate is None and isinstance(entry.launch, Wait):
+            wait, first = entry.launch, entry.listens * samples if entry.listens is not None else begins + 1
+            stamps = (
+                stamp
+                for stamp, level, shown in edges_of[wait.channel]
+                if (wait.rise if level else wait.fall) and (shown >= first if entry.listens is not None else stamp >= first)
+            )
+            edge = next(stamps, None)
+            entry.end = End(edge, False) if edge is not None and edge <= entry.place else End(entry.place, True)
+            before, stopped = entry.end.tick, entry.end.timeout and wait.stop
+    return [Grant(e.place, e.launch, QUEUE, e.tag) for e in entries if e.fate is None and not isinstance(e.launch, Wait)]
 
 
 # Train ---------------------------------------------------------------------------------------------------------

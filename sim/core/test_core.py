@@ -79,6 +79,28 @@ def test_core(module, samples, simulator):
     )
 
 
+@pytest.mark.parametrize(
+    "samples, simulator",
+    [
+        (1, "verilator"),
+        pytest.param(2, "verilator", marks=pytest.mark.full),
+        pytest.param(4, "verilator", marks=pytest.mark.full),
+        pytest.param(1, "icarus", marks=pytest.mark.full),
+    ],
+)
+def test_sequence(samples, simulator):
+    """A core with waits and relative entries."""
+    simulate_core("tb_sequence", samples, simulator, {"SEQUENCE": 1}, timeout=3600 if LONG else 600)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("samples", [1, 4])
+def test_core_with_sequences(samples):
+    """Launches that have nothing to do with a sequence are as without."""
+    modules = ["tb_random", "tb_besteffort"]
+    simulate_core(modules, samples, "verilator", {"SEQUENCE": 1}, timeout=3600 if LONG else 600)
+
+
 # The carries of the time base: the tick count starts some thousand cycles before the power of two. Each module with the cases that
 # meet it, all of one build in one run.
 ACROSS = {

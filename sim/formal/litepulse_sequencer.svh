@@ -41,6 +41,10 @@
       end
     end
   endgenerate
+  // the age of an edge, in place of the low bits of its word
+  logic [31:0] g_hides;
+  assign g_hides = (SEQUENCE && !g_thread && b == litepulse_program_pkg::S_WORD_AGE)
+      ? {{(24-SL){1'b1}}, (8+SL)'({age, age_off} >> (3 - SL))} : '1;
   assign g_writes = g_cycle == 2'd1 && g_result_valid && g_code[litepulse_program_pkg::F_WE] && !rst;  // of the one before
   assign g_cond   = {g_thread ? train_cond : queue_cond, g_result[31], g_result[31:0] == 32'd0, !g_result[32], g_result[32], 1'b0};
   assign g_spec   = {1'b0, g_a} + {1'b0, g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}}
@@ -58,7 +62,7 @@
         g_valid <= 1'b1;
         g_code  <= code;
         g_a_known <= 1'b1;
-        g_b       <= g_yv;
+        g_b       <= g_yv & g_hides;
         g_b_known <= code[litepulse_program_pkg::F_B +: 5] == g_y
             && !(g_writes && code[litepulse_program_pkg::F_B +: 5] == g_code[litepulse_program_pkg::F_A +: 5]);
         case (code[litepulse_program_pkg::F_ASEL +: 3])
@@ -131,7 +135,7 @@
         assert (code == g_code);
         if (asel != 3'd1) assert ((time_word ^ {32{asel[0] && asel[2:1] != 2'd0}}) == g_a);
         else assert (time_word == 32'd0);
-        if (g_b_known) assert (rdata_b == g_b);
+        if (g_b_known) assert (word_b == g_b);
       end
       if (g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) begin
         if (g_b_known && !(g_late && g_cycle == 2'd3)) assert (op_b == (g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}));
@@ -148,6 +152,15 @@
       if (g_cycle == 2'd1) assert (write == (g_result_valid && g_code[litepulse_program_pkg::F_WE]));
     end
   end
+  generate
+    if (SEQUENCE) begin : gen_f_sequence
+      // whose instruction is looked up; in a reset that of thread 1
+      always_comb begin
+        if (rst && f_rst1) assert (gen_sequence.next_thread || !lookup);
+        if (f_past && !rst && lookup && g_cycle == (S > 2 ? 2'd3 : 2'd0)) assert (gen_sequence.next_thread == g_thread);
+      end
+    end
+  endgenerate
   always_ff @(posedge clk) begin
     cover (f_past && g_cycle == 2'd1 && g_result_valid && g_result_known && g_action == litepulse_program_pkg::ACT_LOAD && taken && g_thread
            && g_code[litepulse_program_pkg::F_CIN +: 2] == 2'd2 && g_argument == g_x && g_x == g_y && g_result == 33'h1_0000_0005);

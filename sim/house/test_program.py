@@ -25,10 +25,9 @@ ASK = assemble.ACTIONS.index("emit")
 
 def programs():
     used = set(range(len(assemble.PROGRAMS)))
-    return {
-        name: assemble.Program(name, (assemble.HERE / f"{name}.asm").read_text(), entry, used)
-        for entry, name in enumerate(assemble.PROGRAMS)
-    }
+    texts = {name: (assemble.HERE / f"{name}.asm").read_text() for name in assemble.PROGRAMS}
+    made = {name: assemble.Program(name, texts[name], entry, used) for entry, name in enumerate(assemble.PROGRAMS)}
+    return {**made, assemble.SEQUENCE: assemble.Program(assemble.SEQUENCE, texts["launch_queue"], 0, {0})}
 
 
 PROGRAMS = programs()
@@ -63,7 +62,8 @@ class Graph:
         """Instructions from a label (counted) to another (not counted) on the longest way that avoids others."""
         begin, goal = self.at(start), self.at(goal)
         # it is over where it waits
-        avoid = {self.at(label) for label in (*avoid, "idle", "wait")} - {goal}
+        stops = ("idle", "wait", *(("watch", "stopped_idle") if "watch" in self.program.labels else ()))
+        avoid = {self.at(label) for label in (*avoid, *stops)} - {goal}
 
         @cache
         def rest(address):
@@ -83,7 +83,7 @@ class Graph:
         return self.repeats(begin) + max(length for length in lengths if length is not None)
 
 
-QUEUE, TRAIN = (Graph(PROGRAMS[name]) for name in assemble.PROGRAMS)
+QUEUE, TRAIN, SEQUENCE = (Graph(program) for program in PROGRAMS.values())
 
 
 def initial_words():
@@ -91,17 +91,22 @@ def initial_words():
     text = (hdl_dir() / "litepulse_sequencer.sv").read_text()
     periods = {name: int(value) for name, value in re.findall(r"(\w+_MIN_PERIOD) = (\d+);", text)}
     words = {}
-    for thread, prefix, name, value in re.findall(r"mem\[\{1'b(\d), litepulse_program_pkg::([QT])_WORD_(\w+)\}\] = 32'\((.*)\);", text):
-        assert "QT"[int(thread)] == prefix
-        words[prefix, name] = eval(value, {"KE": KE, "S": 1, **periods})
-    assert len(words) == len(re.findall(r"_WORD_\w+\}\] =", text))
+    for thread, prefix, name, value in re.findall(r"mem\[\{1'b(\d), litepulse_program_pkg::([QTS])_WORD_(\w+)\}\] = 32'\((.*)\);", text):
+        assert "T" if int(thread) else "Q" == prefix or "S" == prefix
+        words[prefix, name] = eval(value.replace("/", "//"), {"KE": KE, "S": 1, **periods})
+    assert len(words) == len(re.findall(r"_WORD_\w+\}\] = 32'\(", text))
+    words["S", "HEAD_START"] = words["Q", "HEAD_START"]  # the same word
+    words["S", "AGE"] = -1
+    assert (
+        "S_WORD_AGE}] = 32'hffffffff;" in text and PROGRAMS["sequence"].words["HEAD_START"] == PROGRAMS["launch_queue"].words["HEAD_START"]
+    )
     return words, periods
 
 
 WORDS, MIN_PERIODS = initial_words()
 
 
-@pytest.mark.parametrize("name", assemble.PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_constants_are_never_written(name):
     program = PROGRAMS[name]
     constant = {program.words[word] for prefix, word in WORDS if prefix == assemble.SHORT[name]} | {program.words["ZERO"]}
@@ -115,7 +120,7 @@ def test_constants_are_never_written(name):
     assert not constant & {*range(5), *range(8, 13)} or name != "train"
 
 
-@pytest.mark.parametrize("graph, prefix", [(QUEUE, "Q"), (TRAIN, "T")], ids=assemble.PROGRAMS)
+@pytest.mark.parametrize("graph, prefix", [(QUEUE, "Q"), (TRAIN, "T"), (SEQUENCE, "S")], ids=PROGRAMS)
 def test_loads_come_as_long_after_the_time_as_the_constants_say(graph, prefix):
     """A slot's count is right when the load comes a fixed number of instructions after the time was taken."""
     names = {address: word for word, address in graph.program.words.items()}
@@ -139,7 +144,59 @@ def test_loads_come_as_long_after_the_time_as_the_constants_say(graph, prefix):
                 found += 1
                 continue
             todo += [(target, length + 1) for target in graph.next[address]]
-    assert found == {"Q": 1, "T": 3}[prefix]
+    assert found == {"Q": 1, "T": 3, "S": 1}[prefix]
+
+
+# From a count's 0 to `wrapped`, and from the condition of an instruction to the cycle in which the first one behind it takes the time.
+COUNTED_WRAPPED, CONDITION_TIME = 2, 3
+FILTER = 62  # cycles by which a filter holds back an edge, at most, with one sample per cycle
+
+
+def over():
+    """Cycles from a wait's tick to its count's 0, at least and at most: when it is loaded again, and the first time."""
+    again = SEQUENCE.longest("again_place", "again_load", ("timeout",))
+    first = SEQUENCE.longest("place", "wait_soon", ("launch_hi", "late", "listen"))
+    # the load is done in its instruction's cycle 5, counts from cycle 7 on; the time is of cycle 1
+    return tuple(WORDS["S", "OVER"] + length * INSTRUCTION + 6 for length in (again, first))
+
+
+def test_a_timeout_is_no_sooner_than_the_last_edge():
+    """When a count has ended, an edge at the very tick of the timeout has been seen, behind the longest filter."""
+    looked = SEQUENCE.longest("watch", "which", ("disarm",)) * INSTRUCTION
+    least, most = over()
+    print(f"a wait's count ends {least} or {most} cycles behind its tick, is looked at {looked} cycles later")
+    assert least + COUNTED_WRAPPED + looked >= FILTER + 1
+
+
+def test_a_wait_that_ends():
+    """The first entry behind it can be launched as soon as limits.toml says, and the record is young enough."""
+    age = int(re.search(r"at most (\d+) behind when req rises", (hdl_dir() / "litepulse_events.sv").read_text())[1])
+    next_one = SEQUENCE.longest("idle", "place", ("disarm", "absolute")) + NEAR
+    lead = -WORDS["S", "HEAD_START"]
+    # from `watch`, which looks every 4 cycles, over the report, to the time that is taken for the next entry
+    seen = INSTRUCTION
+    by_edge = SEQUENCE.longest("watch", "ended", ("disarm", "behind", "timeout", "again_place")) + SEQUENCE.longest("ended", "idle")
+    behind = SEQUENCE.longest("watch", "timeout", ("disarm", "again_place", "ended"))
+    in_vain = SEQUENCE.longest("watch", "timeout", ("disarm", "mark", "again_load"))
+    told = SEQUENCE.longest("timeout", "idle", ("stopped",))
+    edge = 1 + seen + (by_edge - 1 + next_one) * INSTRUCTION + CONDITION_TIME + lead
+    timeout = over()[1] + COUNTED_WRAPPED + seen + (in_vain - 1 + told + next_one) * INSTRUCTION + CONDITION_TIME + lead
+    print(f"SEQUENCE_MIN_CYCLES {edge}, TIMEOUT_MIN_CYCLES {timeout}")
+    assert cycles()["SEQUENCE_MIN_CYCLES"] >= edge and cycles()["TIMEOUT_MIN_CYCLES"] >= timeout
+    # to the strobe of the record, in its instruction's cycle 5
+    record = CONDITION_TIME + 4
+    ages = {
+        "an edge": FILTER
+        + 1
+        + seen
+        + (SEQUENCE.longest("watch", "ended", ("disarm", "behind", "timeout", "again_place")) - 1 + NEAR) * INSTRUCTION
+        + record,
+        "a timeout": over()[1] + COUNTED_WRAPPED + seen + (in_vain + NEAR) * INSTRUCTION + record,
+        # seen by `which` when the count has ended
+        "an edge behind the timeout": over()[1] + COUNTED_WRAPPED + seen + (behind + NEAR) * INSTRUCTION + record,
+    }
+    print(ages)
+    assert age >= max(ages.values())
 
 
 def test_queue_lmin():
@@ -345,10 +402,14 @@ def test_the_page_has_the_language():
     ]
     assert [row[0] for row in table("Action")] == list(assemble.ACTIONS)
     named = re.findall(r"`(\w+)`", PAGE.split("`do` takes one argument.")[1].split("### Jump")[0])
-    assert named == [*assemble.OUTCOMES, *assemble.DO["launch_queue"], *assemble.DO["train"]]
-    queue, train = (assemble.CONDITIONS[name] for name in assemble.PROGRAMS)
+    more = [name for name in assemble.DO[assemble.SEQUENCE] if name not in assemble.DO["launch_queue"]]
+    assert named == [*assemble.OUTCOMES, *assemble.DO["launch_queue"], *assemble.DO["train"], *more]
+    queue, train, sequence = (assemble.CONDITIONS[name] for name in (*assemble.PROGRAMS, assemble.SEQUENCE))
     both = [name for name in queue if name in train]
     assert {name: whose for name, _, whose in table("Jump")} == (
-        dict.fromkeys(both, "both") | {n: "queue" for n in queue if n not in both} | {n: "train" for n in train if n not in both}
+        dict.fromkeys(both, "both")
+        | {n: "queue" for n in queue if n not in both}
+        | {n: "train" for n in train if n not in both}
+        | {n: "sequence" for n in sequence if n not in queue}
     )
     assert f"holds {assemble.SIZE} instructions" in PAGE and f"from {assemble.LQ_WORD} on" in PAGE

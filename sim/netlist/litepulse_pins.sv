@@ -12,6 +12,7 @@ module litepulse_pins #(
     parameter int LQ_AW = 6,
     parameter int LIN_ENTRIES = 64,
     parameter int PORT = 0,
+    parameter int SEQUENCE = 0,
     parameter LARGE_RAM = "auto",
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
@@ -77,7 +78,7 @@ module litepulse_pins #(
 
   litepulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT),
-      .LARGE_RAM(LARGE_RAM),
+      .SEQUENCE(SEQUENCE), .LARGE_RAM(LARGE_RAM),
       .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
   ) core (
       .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .port_o, .rx_i, .aux_i,

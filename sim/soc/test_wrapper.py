@@ -112,6 +112,12 @@ def test_a_marker_port_is_reported(marks):
     assert geometry.fields.port.reset.value == bool(marks)
 
 
+@pytest.mark.parametrize("sequences", [False, True])
+def test_waits_are_reported(sequences):
+    (geometry,) = (c for c in LitePulse(Platform(), Pads(), 48_000_000, sequences=sequences).get_csrs(sort=True) if c.name == "id_geometry")
+    assert geometry.fields.sequence.reset.value == sequences
+
+
 @pytest.mark.parametrize("entries, depth", [(0, 0), (8, 3), (32, 5), (64, 6)])
 def test_lin_entries_are_reported(entries, depth):
     (geometry,) = (c for c in LitePulse(Platform(), Pads(), 48_000_000, lin_entries=entries).get_csrs(sort=True) if c.name == "id_geometry")

@@ -51,7 +51,7 @@ from litepulse.plan import (
 )
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_burst, check_echo, check_trigger, period_of_burst
 from litepulse.sequence import Sequence
-from litepulse.sequence_plan import KEPT, Meaning, SequenceEntry, SequencePlan, masks, sized
+from litepulse.sequence_plan import BOARD, HOST, KEPT, NO_WAITS, Meaning, SequenceEntry, SequencePlan, masks, sized
 from litepulse.sequence_plan import check as check_sequence
 from litepulse.train import Train, change_train, check_width
 from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, to_fraction, whole, within
@@ -718,6 +718,7 @@ class Board:
         start: When | None = None,
         profiles: Mapping[int, tuple[Number | str, Format | str]] | None = None,
         inputs: Iterable[Whole | str] = (),
+        waits: str | None = None,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
         invert: bool = False,
@@ -732,9 +733,15 @@ class Board:
         repeat: runs, each behind the last entry of the one before, or for each edge of `on`; 0: without end
         start: the beginning, soon unless given
         profiles: {2: (baud, format)}, numbers 2 and 3, for entries that name them; inputs: channels that entries which are no list wait for
+        waits: 'board': its launch queue waits for edges, so a launch leaves microseconds behind one; 'host': the computer does, which takes
+        milliseconds; None: the board where it can
 
         BadInput if the backend cannot carry it. Underrun, while you iterate, if a launch could not be queued in time: it does not leave.
         """
+        if waits not in (None, BOARD, HOST):
+            raise BadInput(f"waits: {shown(waits)} is not '{BOARD}' or '{HOST}'")
+        if waits == BOARD and not self.backend.identity.sequence:
+            raise Unsupported(f"{self.backend.identity.name}: {NO_WAITS}")
         fmt, scale = line_format(format, invert), self.timescale
         lines = {LAUNCH_PROFILE: profile_of(scale, baud, fmt)} | self._profiles(profiles, fmt.invert)
         meaning = Meaning(scale, lines, self.channel, timeout)
@@ -768,6 +775,7 @@ class Board:
             repeat,
             None if start is None else self.tick_of(start, "start"),
             bool(loopback),
+            waits=waits if self.backend.identity.sequence else HOST,
         )
         if finite:
             clock = time.thread_time()

@@ -17,6 +17,7 @@ OLDEST: Version = (0, 6)  # before it, an address or a meaning was another one
 LEVELS, LOW_REST = "levels of the pins", "a line that rests at 0"
 BURSTS, LONG_TIMES = "bursts of the responder", "delays and holdoffs of 16777216 ticks or more"
 MARKS, WIDTHS, FAST_TRAINS = "marks", "a new width of a running train", "trains with a period below 320 cycles"
+WAITS = "waits and relative entries of the launch queue"
 SINCE: dict[str, Version] = {
     LOW_REST: (0, 7),
     LEVELS: (0, 8),
@@ -25,6 +26,7 @@ SINCE: dict[str, Version] = {
     MARKS: (0, 10),
     WIDTHS: (0, 10),
     FAST_TRAINS: (0, 10),
+    WAITS: (0, 11),
 }
 SHORT_TIMES = 1 << 24  # ticks: times of the responder below it are in every map
 READABLE = "info, capture of edges and bytes, and stop"  # what works with a newer map

@@ -10,11 +10,11 @@ from fractions import Fraction
 from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
 from litepulse.interrupt import Flag
 from litepulse.job import POLL_SECONDS, Item, Job, Poller, check_alone
-from litepulse.line import Launch, Profile
+from litepulse.line import Launch, Profile, QueueWait
 from litepulse.streams import Event, Lost, RxByte
 
 _AHEAD = 256  # launches taken from the iterable before there is room for them
-Entry = tuple[int, Launch]
+Entry = tuple[int, Launch | QueueWait]
 
 
 class SendRun:
@@ -27,7 +27,8 @@ class SendRun:
         self.source = iter(launches)
         self.exhausted = False
         self.pending: list[Entry] = []
-        self.fed = self.reported = 0
+        self.fed: int = 0
+        self.reported: int = 0
         self.launched: dict[int, int] = {}  # number: tick
         self.refused: dict[int, tuple[int, str]] = {}  # number: (tick, reason)
         self.received: list[RxByte] = []

@@ -14,7 +14,7 @@ _EVENT_SOURCE = {name: code for code, (name, _) in regs.EVENT_SOURCES.items()}
 KIND_NAME = {code: name.lower() for name, code in _EVENT_KIND.items()}
 SOURCE_NAME = {code: name.lower() for name, code in _EVENT_SOURCE.items()}
 REASON_NAME = {code: name.lower() for code, (name, _) in regs.REASONS.items()}
-LAUNCH_KIND = {name.lower(): code for code, (name, _) in regs.LAUNCH_KINDS.items()}
+LAUNCH_KIND = {name.lower(): code for code, (name, _) in regs.LAUNCH_KINDS.items() if name != "WAIT"}  # of what is put on the line
 LAUNCH_KIND_NAME = {code: name for name, code in LAUNCH_KIND.items()}
 PARITY = {name.lower(): code for code, (name, _) in regs.PARITIES.items()}
 TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}
@@ -28,8 +28,11 @@ RESPONSE_MIN_CYCLES = 6
 RESPONSE_MIN_BYTE = 7
 SAMPLES_LATENCY_BYTE = 4  # more, with several samples per cycle
 BURST_MIN_CYCLES = 18
+SEQUENCE_MIN_CYCLES = 140
+TIMEOUT_MIN_CYCLES = 200
 SAMPLES_LATENCY = 3  # more, with several samples per cycle
 LIN_BIT_MIN = 64  # bit period of a LIN slave
+PHY_LATENCY = 5  # cycles by which the slowest PHY is later than the generic one; a board does not say which it has
 
 
 def pack(register: regs.Register, **values: int) -> int:

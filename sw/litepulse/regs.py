@@ -28,7 +28,7 @@ class Register:
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 10  # version of this map
+VERSION_MINOR = 11  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -39,7 +39,7 @@ EVENT_WORDS = 4  # words of an event record
 RECEIVE_WORDS = 2  # words of a receive record
 PROFILES = 4  # line profiles
 EVENT_FLAG_FILTERED = 128  # EDGE: the channels behind the glitch filter
-EVENT_FLAG_STOP = 128  # APPLIED by train_change: a stop
+EVENT_FLAG_STOP = 128  # APPLIED by train_change: a stop; TX by the queue: a wait has timed out
 EVENT_FLAG_AT_LEAST = 128  # OVERFLOW: at least this many lost
 LOST_STOP = 0xffff0000  # counts of lost records stop here or a little above
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
@@ -103,6 +103,7 @@ LAUNCH_KINDS = {
     0: ("FRAME", "start bit, data, parity, stop bits"),
     1: ("BREAK", "`data` bit times of space, then stop bits"),
     2: ("PULSE", "active level for `width` ticks"),
+    3: ("WAIT", "nothing: an entry of the queue that waits for an edge, in a core with sequences"),
 }
 
 PARITIES = {
@@ -184,13 +185,28 @@ RECEIVE_RECORD = (
 
 # One timed launch.
 LAUNCH_ENTRY = (
-    Register("tick_lo", 0, "launch tick, low half"),
+    Register("tick_lo", 0, "launch tick, low half; of a wait that at which it times out"),
     Register("tick_hi", 1, "launch tick, high half"),
     Register("width", 2, "ticks, for a pulse"),
     Register("launch", 3, "commits the entry", (
         Field("data", 0, 8, "byte of a frame; bit times of a break"),
         Field("profile", 8, 2, "line profile"),
         Field("kind", 10, 2, "what to put on the line", values=LAUNCH_KINDS),
+        Field("relative", 12, 1, "the tick is a distance from that of the entry before; only in a core with sequences"),
+        Field("tag", 16, 16, "comes back in the events"),
+    )),
+)
+
+# In place of its last word.
+WAIT_ENTRY = (
+    Register("entry", 3, "in place of `launch`: commits a wait", (
+        Field("channel", 0, 4, "whose edge ends it; the line is the channel after the last input"),
+        Field("rise", 4, 1, "a rising edge ends it"),
+        Field("fall", 5, 1, "a falling edge ends it"),
+        Field("stop", 6, 1, "when it times out, the entries behind it are refused until a flush"),
+        Field("exclusive", 7, 1, "no best-effort launch starts while it waits"),
+        Field("kind", 10, 2, "`WAIT`", values=LAUNCH_KINDS),
+        Field("relative", 12, 1, "the tick is a distance from that of the entry before; only in a core with sequences"),
         Field("tag", 16, 16, "comes back in the events"),
     )),
 )
@@ -346,7 +362,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions; nothing else changes."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x0000000a),
+    ), reset=0x0000000b),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),
@@ -358,6 +374,7 @@ CSRS = (
         Field("simulated", 25, 1, "This is a simulation, not a board."),
         Field("lin_depth", 26, 3, "log2 of the LIN identifiers that have an entry, 3 to 6; 0: there is no LIN slave."),
         Field("port", 29, 1, "There is a marker port."),
+        Field("sequence", 30, 1, "The launch queue has waits and relative entries."),
     ), reset=0x19699841),
     Register("id_clock_num", 3, "Frequency of the core's clock in Hz, numerator of an exact fraction.", (
         Field("num", 0, 32, "Hz x `id_clock_den`."),

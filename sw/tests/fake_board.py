@@ -26,6 +26,7 @@ from sim import bridge_frames
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
 MIN_PERIOD, CHANGE_MIN_PERIOD = 120, 320
+BEHIND_EDGE, BEHIND_TIMEOUT, LISTEN, LISTEN_LATE = 140, 200, 112, 80  # cycles, of waits in the queue
 MASK32 = 0xFFFFFFFF
 MAPS = Path(__file__).resolve().parent / "maps"
 CONFIG = {r.name: r for r in regmap.CONFIG}
@@ -84,6 +85,7 @@ class FakeBoard:
         receive_depth=9,
         lin_depth=6,
         port=True,
+        sequence=False,
         csr_base=regmap.CSR_BASE,
         window_base=regmap.WINDOW_BASE,
         frozen=None,
@@ -92,7 +94,7 @@ class FakeBoard:
         self.csr_base, self.window_base = csr_base, window_base
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
         self.event_log2, self.receive_log2, self.lin_log2 = event_depth, receive_depth, lin_depth
-        self.has_port = port
+        self.has_port, self.has_sequence = port, sequence
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
         self.map = None
         if frozen is not None:
@@ -125,7 +127,8 @@ class FakeBoard:
         self.train = None
         self.train_over = 0
         self.change = None
-        self.queue, self.last_queued, self.entry = [], -1, [0, 0, 0]
+        self.empty_queue()
+        self.entry = [0, 0, 0]
         self.busy_until = 0
         self.coming = []  # [(tick when stored, start tick, data and flags)], in order
         self.armed = False
@@ -135,6 +138,12 @@ class FakeBoard:
         self.answer = None  # (tick, bytes that are still to be sent, the first at that tick); tick None: it is on the line
         self.line_log = []  # [(start, end, source, data)]
         self.marks = []  # [(tick, source, code)]
+
+    def empty_queue(self):
+        """As a flush leaves it."""
+        self.queue, self.last_queued = [], -1
+        self.soonest = self.listens = 0  # ticks: of the next entry at least; from when on an edge ends a wait
+        self.halted = False  # a timeout has stopped the queue
 
     # The bus ------------------------------------------------------------------------------------------------------
 
@@ -161,7 +170,7 @@ class FakeBoard:
         self.session = 0
         self.train_command(3)
         self.armed = False
-        self.queue, self.last_queued = [], -1
+        self.empty_queue()
         self.applied += 3
         self.advance(ticks - limit)
 
@@ -200,7 +209,7 @@ class FakeBoard:
             | bool(self.coming) << 7
             | self.levels << 16
         )
-        geometry |= self.has_port << 29
+        geometry |= self.has_port << 29 | self.has_sequence << 30
         mask = MASK32 if self.map is None else self.map.csrs.get(index, 0)
         return mask & {
             0: self.magic,
@@ -234,6 +243,8 @@ class FakeBoard:
             if part < 3:
                 self.entry[part] = word
             else:
+                if not self.queue:
+                    self.listens = max(self.listens, self.tick + LISTEN_LATE * self.samples)
                 self.queue.append((self.entry[0] | self.entry[1] << 32, self.entry[2], word))
                 self.accepted += 1
         elif 0x6000 <= offset < 0x6100:
@@ -274,7 +285,7 @@ class FakeBoard:
         elif index == CONFIG["train_command"].index:
             ok = self.train_command(word)
         elif index == CONFIG["command"].index and word & 1:
-            self.queue, self.last_queued = [], -1
+            self.empty_queue()
         if ok:
             self.applied += 1
         else:
@@ -519,7 +530,7 @@ class FakeBoard:
         while True:
             due = [(math.floor(self.train["a"]), 2)] if self.train else []
             if self.queue:
-                due.append((max(self.queue[0][0], 0), 1))
+                due.append((max(self.place_of(self.queue[0]), 0), 1))
             if self.answer and self.answer[0] is not None:
                 due.append((self.answer[0], 3))
             if self.coming:
@@ -548,16 +559,46 @@ class FakeBoard:
             fifo.lost = 0
         fifo.records.append((start & 0xFFFFFFFF, data | (start >> 32 & 0xFFFF) << 16))
 
+    def place_of(self, entry):
+        """The tick of the entry at the head. What will be refused is refused at once."""
+        tick, width, word = entry
+        if self.has_sequence and word >> 12 & 1:
+            tick = (tick + max(self.last_queued, 0)) & (1 << 64) - 1
+        return tick
+
+    def edge(self, tick, channel, level):
+        """An edge of an input: it may end the wait at the head of the queue."""
+        if not self.queue or not self.has_sequence or self.halted:
+            return
+        word, limit = self.queue[0][2], self.place_of(self.queue[0])
+        if word >> 10 & 3 == 3 and word & 15 == channel and word >> (4 if level else 5) & 1 and self.listens <= tick <= limit:
+            self.end_wait(tick, word, 0)
+
+    def end_wait(self, tick, word, timeout):
+        self.queue.pop(0)
+        self.last_queued = tick
+        self.soonest = self.listens = tick + (BEHIND_TIMEOUT if timeout else BEHIND_EDGE) * self.samples
+        self.halted = bool(timeout and word >> 6 & 1)
+        self.event(tick, 1, 0, 0x80 if timeout else 0, word & ~(1 << 12), "tx_queue")
+
     def run_queue(self):
-        tick, width, word = self.queue.pop(0)
+        tick, (_, width, word) = self.place_of(self.queue[0]), self.queue[0]
+        is_wait = self.has_sequence and word >> 10 & 3 == 3
         reason = 0
-        if self.length(word, width) is None:
+        if self.halted:
+            reason = ORDER
+        elif word & 15 > 4 if is_wait else self.length(word, width) is None:
             reason = INVALID
         elif tick < self.last_queued:
             reason = ORDER
-        elif tick < self.tick:
+        elif tick < max(self.tick, self.soonest):
             reason = LATE
+        if is_wait and not reason:
+            self.end_wait(tick, word, 1)
+            return
+        self.queue.pop(0)
         self.last_queued = tick
+        self.soonest, self.listens = 0, tick + LISTEN * self.samples
         if not reason and not self.launch(tick, word, width, "queue"):
             reason = BUSY
         if reason:

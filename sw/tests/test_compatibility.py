@@ -93,6 +93,7 @@ def test_the_table_has_what_each_map_lacks():
         compatibility.BURSTS: ("CONFIG", "resp_trigger", "burst", 16),
         compatibility.LONG_TIMES: ("CONFIG", "resp_delay", "delay", 32),
         compatibility.MARKS: ("CSRS", "id_geometry", "port", 1),
+        compatibility.WAITS: ("CSRS", "id_geometry", "sequence", 1),
     }
     behaviour = {compatibility.WIDTHS, compatibility.FAST_TRAINS}  # in words that each map has
     assert bits.keys() | behaviour == compatibility.SINCE.keys()
@@ -143,9 +144,11 @@ def test_an_older_board_is_named(version, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     done = run(FakeBoard(frozen=version), "info", "--json")
     result = json.loads(done.stdout)
-    assert result["version"] == version and FLASH in result["version_note"] and compatibility.MARKS in result["version_note"]
+    assert result["version"] == version and FLASH in result["version_note"] and compatibility.WAITS in result["version_note"]
+    assert (compatibility.MARKS in result["version_note"]) == (numbers(version) < (0, 10))
     assert (compatibility.BURSTS in result["version_note"]) == (numbers(version) < (0, 9))
-    assert (result["levels"] is None) == (numbers(version) < (0, 8)) and result["port"] is False
+    assert (result["levels"] is None) == (numbers(version) < (0, 8))
+    assert result["port"] is (numbers(version) >= (0, 10)) and result["sequence"] is False
     text = run(FakeBoard(frozen=version), "info").stdout
     assert f"the core is version {version}, without" in text and ("on the pins" in text) == (numbers(version) >= (0, 8))
 

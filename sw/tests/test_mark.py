@@ -145,6 +145,15 @@ def test_info_shows_the_port(capsys):
             assert json.loads(capsys.readouterr().out)["port"] is port
 
 
+def test_info_shows_who_waits(capsys):
+    for sequence, text in ((True, "in the launch queue"), (False, "by the host")):
+        with Server(FakeBoard(sequence=sequence), "tcp") as server:
+            assert cli.main(["--port", server.spec, "info"]) == 0
+            assert f"waits {text}" in " ".join(capsys.readouterr().out.split())
+            assert cli.main(["--port", server.spec, "info", "--json"]) == 0
+            assert json.loads(capsys.readouterr().out)["sequence"] is sequence
+
+
 @pytest.fixture
 def kernel(monkeypatch):
     kernel = Kernel()

@@ -16,7 +16,7 @@ from litepulse import compatibility
 from litepulse.columns import EdgeRecords
 from litepulse.errors import BadInput, Unsupported
 from litepulse.layout import CHANGE_MIN_PERIOD, TRAIN_MIN_PERIOD, regs
-from litepulse.line import Launch, LinEntry, Profile, Response
+from litepulse.line import Launch, LinEntry, Profile, Queued, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period, Timescale
 
@@ -51,6 +51,7 @@ class Identity:
     echo_limit: int  # ticks
     clocks: tuple[str, ...] = ()  # those of CLOCKS in which events have a time, too
     port: bool = False  # there is a marker port
+    sequence: bool = False  # its launch queue has waits and relative entries, and this backend carries them
     chip: str | None = None  # where it lies: boards of one chip, its lines, have the same; None: it is alone there
     nodes: Mapping[str, str] = field(default_factory=dict[str, str])  # further devices of the board: {"tty": "/dev/ttyPULSE0"}
 
@@ -357,8 +358,11 @@ class TrainControl(Protocol):
 class LaunchQueue(Protocol):
     """Timed launches, Backend.queue."""
 
-    def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
-        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room."""
+    def launch(self, entries: Sequence[tuple[int, int, Queued]]) -> int:
+        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room.
+
+        Waits and relative entries, too, if the identity has `sequence`; of a wait the tick is that at which it times out.
+        """
         ...
 
     def seconds(self, count: int) -> Fraction:

@@ -77,5 +77,6 @@ def identify(bus: Readable, backend: str, name: str, simulated: bool = False, kn
         echo_limit=regs.ECHO_CYCLES_MAX * samples,
         clocks=HOST_CLOCKS,
         port=bool(geometry["port"]),
+        sequence=bool(geometry["sequence"]),
     )
     return Core(places.csr, window, places.bridge, identity)
