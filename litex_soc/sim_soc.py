@@ -80,13 +80,7 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ, event_depth=EVENT_DEPTH):
             self.csr.add("bridge", regmap.BRIDGE_LOCATION, use_loc_if_exists=True)
             self.bus.add_master(name="bridge", master=self.bridge.frames.wishbone)
             self.pulse = LitePulse(
-                platform,
-                platform.request("pins"),
-                pulse_hz,
-                clock_domain="pulse",
-                event_depth=event_depth,
-                sequences=True,
-                simulated=True,
+                platform, platform.request("pins"), pulse_hz, clock_domain="pulse", event_depth=event_depth, sequences=True, simulated=True
             )
             self.pulse.add_to_soc(self)
             # The program may declare a slower clock, so that it can keep up with the wall clock.
