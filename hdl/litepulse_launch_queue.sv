@@ -64,6 +64,7 @@ module litepulse_launch_queue #(
   assign eventful = flushing || edge_seen;
   assign flush_count = 16'(dropped);
 
+  logic flag;   // of a wait that listens: a timeout stops the queue; else the entry is relative
   always @* begin
     cond = '0;
     cond[litepulse_program_pkg::Q_COND_FLUSH] = flushing;
@@ -76,7 +77,6 @@ module litepulse_launch_queue #(
     end
   end
 
-  logic flag;   // of a wait that listens: a timeout stops the queue; else the entry is relative
   generate
     if (SEQUENCE) begin : gen_waits
       logic relative, listening;
