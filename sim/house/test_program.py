@@ -178,9 +178,9 @@ def test_a_wait_that_ends():
     by_edge = SEQUENCE.longest("watch", "ended", ("disarm", "behind", "timeout", "again_place")) + SEQUENCE.longest("ended", "idle")
     behind = SEQUENCE.longest("watch", "timeout", ("disarm", "again_place", "ended"))
     in_vain = SEQUENCE.longest("watch", "timeout", ("disarm", "mark", "again_load"))
-    told = SEQUENCE.longest("timeout", "idle", ("stopped",))
+    reported = SEQUENCE.longest("timeout", "idle", ("stopped",))
     edge = 1 + seen + (by_edge - 1 + next_one) * INSTRUCTION + CONDITION_TIME + lead
-    timeout = over()[1] + COUNTED_WRAPPED + seen + (in_vain - 1 + told + next_one) * INSTRUCTION + CONDITION_TIME + lead
+    timeout = over()[1] + COUNTED_WRAPPED + seen + (in_vain - 1 + reported + next_one) * INSTRUCTION + CONDITION_TIME + lead
     print(f"SEQUENCE_MIN_CYCLES {edge}, TIMEOUT_MIN_CYCLES {timeout}")
     assert cycles()["SEQUENCE_MIN_CYCLES"] >= edge and cycles()["TIMEOUT_MIN_CYCLES"] >= timeout
     # to the strobe of the record, in its instruction's cycle 5

@@ -377,7 +377,7 @@ def test_what_a_wait_in_the_board_needs(waiting):
     at_rest(waiting)
 
 
-def test_a_board_without_waits_says_so(board):
+def test_a_board_without_waits_is_named(board):
     with pytest.raises(litepulse.BadInput, match=r"a board with waits does it from 3.021 µs \(145 ticks\) on, `respond` answers"):
         board.sequence([{"wait": 0}, {"after": "3us", "width": SHORT}])
     with pytest.raises(litepulse.Unsupported, match="^fake: its launch queue has no waits that this program reaches: the computer waits"):
@@ -987,7 +987,7 @@ def test_a_file_of_json(command):
     assert [(each["n"], each["tick"]) for each in result["launched"]] == [(0, 4_800_000), (1, 4_804_800), (3, mark + 590_400)]
 
 
-def test_the_command_says_what_waits(command):
+def test_the_command_reports_what_waits(command):
     """In the text and in the JSON; --waits chooses."""
     content, stimulus = "after,width,wait\n1ms,1us,\n,,0\n3.1us,1us,\n", [(9_000_000, 0, 1)]
     status, _, err = command(content, "--json", stimulus=stimulus)
