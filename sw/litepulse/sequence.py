@@ -12,8 +12,7 @@ from litepulse import sequence_plan
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Status
 from litepulse.errors import BadInput, LitePulseError, Underrun
 from litepulse.interrupt import Flag
-from litepulse.launch import Entry as Handed
-from litepulse.launch import Feed, Outcome, SendRun
+from litepulse.launch import Feed, Outcome, QueueEntry, SendRun
 from litepulse.layout import regs
 from litepulse.line import Launch, Queued, QueueWait, Relative
 from litepulse.plan import FARTHEST_DAYS
@@ -199,7 +198,7 @@ class SequenceRun(SendRun):
 
     # The entries
 
-    def _launches(self, first: int) -> Iterator[Handed | None]:
+    def _launches(self, first: int) -> Iterator[QueueEntry | None]:
         """The launches in their order; None while a wait has not ended, or nothing more is known yet."""
         plan = self.plan
         while not plan.repeat or self.run_number < plan.repeat:
@@ -219,7 +218,7 @@ class SequenceRun(SendRun):
             if before == self._made:
                 yield None  # waits of the computer alone: each look has its turn
 
-    def _run(self) -> Iterator[Handed | None]:
+    def _run(self) -> Iterator[QueueEntry | None]:
         """The launches of one run."""
         number = 0
         soon = self._soon_alone and not self.plan.finite and not self.run_number
@@ -246,7 +245,7 @@ class SequenceRun(SendRun):
                 yield self._made_one(_Label(self.run_number, number, entry.where, self._base, offset), entry.launch)
             number += 1
 
-    def _made_one(self, label: _Label, what: Launch | QueueWait) -> Handed:
+    def _made_one(self, label: _Label, what: Launch | QueueWait) -> QueueEntry:
         """One more entry for the queue."""
         self.labels[self._made] = label
         self._made += 1
@@ -261,7 +260,7 @@ class SequenceRun(SendRun):
         if self.timescale.seconds(tick - self._began) > FARTHEST_DAYS * 86400:
             raise BadInput(f"{entry.where}: tick {tick} is more than {FARTHEST_DAYS} days ahead, the board is at {self._began}")
 
-    def _wait(self, wait: WaitPlan, number: int | None, offset: int, where: str) -> Iterator[Handed | None]:
+    def _wait(self, wait: WaitPlan, number: int | None, offset: int, where: str) -> Iterator[QueueEntry | None]:
         """A wait that begins at a place: in the board, or through the computer."""
         if wait.rise << wait.channel & ~self.plan.channels[0] or wait.fall << wait.channel & ~self.plan.channels[1]:
             raise BadInput(f"{where}: wait: edges of this channel are not recorded: name it in inputs")
