@@ -734,7 +734,7 @@ class Board:
         start: the beginning, soon unless given
         profiles: {2: (baud, format)}, numbers 2 and 3, for entries that name them; inputs: channels that entries which are no list wait for
         waits: 'board': its launch queue waits for edges, so a launch leaves microseconds behind one; 'host': the computer does, which takes
-        milliseconds; None: the board where it can
+        milliseconds; None: the computer if that is fast enough for all entries of a list, or they are no list, else the board where it can
 
         BadInput if the backend cannot carry it. Underrun, while you iterate, if a launch could not be queued in time: it does not leave.
         """

@@ -143,7 +143,7 @@ class FakeBoard:
         """As a flush leaves it."""
         self.queue, self.last_queued = [], -1
         self.soonest = self.listens = 0  # ticks: of the next entry at least; from when on an edge ends a wait
-        self.halted = False  # a timeout has stopped the queue
+        self.halted = False  # a wait has stopped the queue
 
     # The bus ------------------------------------------------------------------------------------------------------
 
@@ -598,6 +598,7 @@ class FakeBoard:
             return
         self.queue.pop(0)
         self.last_queued = tick
+        self.halted = self.halted or bool(is_wait and word >> 6 & 1)
         self.soonest, self.listens = 0, tick + LISTEN * self.samples
         if not reason and not self.launch(tick, word, width, "queue"):
             reason = BUSY

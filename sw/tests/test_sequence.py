@@ -20,7 +20,7 @@ from litepulse import backends, cli
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.driver.recorder import DriverRecorder
-from litepulse.line import Launch
+from litepulse.line import Launch, QueueWait
 from litepulse.sequence import SequenceRun
 from litepulse.sequence_plan import NO_WAITS
 from litepulse.vcd import Vcd
@@ -412,7 +412,7 @@ def test_an_edge_at_the_last_tick_in_the_board(gap, distance, ended, waiting):
 def test_a_timeout_in_the_board_that_stops(more, waiting):
     """Nothing behind it leaves, and nothing is left on the board."""
     entries = [{"after": "1ms", "width": SHORT}, {"wait": 1, "timeout": "3ms"}, *[{"after": "1ms", "width": SHORT}] * (1 + more)]
-    with waiting.sequence(entries) as sequence:
+    with waiting.sequence(entries, waits="board") as sequence:
         found = list(sequence)
     assert kinds(found) == [None, "timeout"] and sequence.ended == "timeout" and len(launched(waiting.device)) == 1
     at_rest(waiting)
@@ -445,7 +445,7 @@ def test_many_entries_behind_waits_in_the_board(waiting):
     now = waiting.now().tick
     marks = [now + n * 1000 * MS + n for n in (1, 2, 3)]
     waiting.device.stimulus = [one for mark in marks for one in ((mark, 0, 1), (mark + 10 * MS, 0, 0))]
-    with waiting.sequence(entries, repeat=3) as sequence:
+    with waiting.sequence(entries, repeat=3, waits="board") as sequence:
         found = list(sequence)
     assert launched(waiting.device) == [(mark + n * MS, US) for mark in marks for n in range(1, 151)]
     assert [tick for _, tick, *_ in of_waits(found)] == marks and {by for *_, by in of_waits(found)} == {"board"}
@@ -477,6 +477,32 @@ def test_a_wait_of_the_computer_between(waiting):
     at_rest(waiting)
 
 
+def test_the_computer_waits_if_it_is_fast_enough(waiting):
+    """Unless the program chooses: a sequence for a board without waits is as it was there, also if an edge comes at once. The board waits
+    where the computer is too slow, for one launch or for their number."""
+    shot, wait = {"after": 0, "width": "10t"}, {"wait": 1}
+    far, near = {"after": "50ms", "width": SHORT}, {"after": "3.1us", "width": SHORT}
+
+    def ways(entries, **options):
+        start = waiting.now().tick + 50 * MS
+        waiting.device.stimulus = [(start + 30, 1, 1), (start + 60, 1, 0), (start + 40 * MS, 1, 1), (start + 50 * MS, 1, 0)]
+        with waiting.sequence(entries, start=start, **options) as sequence:
+            return [(each.tick - start, each.by) for each in sequence if isinstance(each, litepulse.Waited)]
+
+    assert ways([shot, wait, far]) == ways([shot, wait]) == ways([shot, wait, far], waits="host") == [(30, "host")]
+    assert ways(iter([shot, wait, far]), inputs=[1]) == [(30, "host")]
+    late = {"after": "1ms", "wait": 1}
+    assert ways([shot, late, near]) == ways([shot, late, far], waits="board") == [(40 * MS, "board")]
+    reaction = waiting.sequence([shot])
+    least = {"after": litepulse.ticks(reaction.pace.reaction), "width": SHORT}
+    assert list(reaction) and ways([shot, late, least, far]) == [(40 * MS, "host")]
+    assert ways([shot, late, least, *[near] * 50]) == [(40 * MS, "board")]
+    assert ways(iter([shot, late, near]), inputs=[1], waits="board") == [(40 * MS, "board")]
+    with pytest.raises(litepulse.BadInput, match="through the computer it takes"):
+        ways(iter([shot, late, near]), inputs=[1])
+    at_rest(waiting)
+
+
 @pytest.mark.parametrize("timeout", [None, "10ms"])
 def test_an_edge_before_the_board_listens(timeout, waiting):
     """Within the first 112 cycles behind a launch: it is an error, no silence; the computer sees it."""
@@ -503,9 +529,32 @@ def test_an_underrun_behind_a_wait_in_the_board(waiting, monkeypatch):
     """The computer stands still while the queue runs empty behind the wait: what was queued has left, nothing else."""
     waiting.device.stimulus = [(waiting.now().tick + 200 * MS, 0, 1)]
     entries = [{"wait": 0}, *[{"after": "1ms", "width": SHORT}] * 300]
-    found, error = late(waiting, monkeypatch, between_looks, entries)
+    found, error = late(waiting, monkeypatch, between_looks, entries, waits="board")
     sent = launched(waiting.device)
     assert 60 <= len(sent) < 300 and error.entry == len(sent) + 1 and kinds(found) == ["edge"] + [None] * len(sent)
+    at_rest(waiting)
+
+
+def test_a_wait_that_comes_too_late(waiting, monkeypatch):
+    """The board refuses it, and all behind it, although that would be in time."""
+    start = waiting.now().tick + 50 * MS
+    due = start + 65 * MS + 1000 * MS  # of the first launch behind it
+    launches = [{"after": "1ms", "width": SHORT}] * 64
+    entries = [*launches, {"wait": 0, "timeout": "1ms"}, {"after": "1s", "width": SHORT}, *[{"after": "100us", "width": SHORT}] * 5]
+
+    def until_it_is_due(monkeypatch, board):
+        launch = board.backend.queue.launch
+
+        def slow(entries):
+            if isinstance(entries[0][2], QueueWait):
+                board.device.advance(due - 20_000 - board.device.tick)
+            return launch(entries)
+
+        monkeypatch.setattr(board.backend.queue, "launch", slow)
+
+    found, error = late(waiting, monkeypatch, until_it_is_due, entries, start=start, waits="board")
+    assert waiting.now().tick > due, "it could have left"
+    assert len(launched(waiting.device)) == 64 and kinds(found) == [None] * 64 and error.entry == 64
     at_rest(waiting)
 
 
@@ -558,7 +607,7 @@ def test_a_generator_sees_a_wait_end_in_the_board(waiting):
         yield {"after": "100ms", "width": SHORT}
 
     found = []
-    with waiting.sequence(entries(), inputs=[0]) as sequence:
+    with waiting.sequence(entries(), inputs=[0], waits="board") as sequence:
         for each in sequence:
             found.append(each)
             ended += [each] if isinstance(each, litepulse.Waited) else []

@@ -59,7 +59,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument(
         "--waits",
         choices=("board", "host"),
-        help="what waits for edges: the board, or it is an error, or the computer (default: the board where it can)",
+        help="what waits for edges; board: or it is an error (default: the computer, or the board where that is too slow)",
     )
     sub.add_argument("--high", action="store_true", help="pulses from 0 to 1: tx rests at 0, as with --invert")
     arguments.add_line(sub)
