@@ -64,10 +64,9 @@ def looks(baud, count):
         backend.line.set_receiver(Profile(board.timescale.bit_period(baud), Format(8, "none", 0)), True, False)
         backend.recorder.record(Wanted(received=True))
         check(backend.now() < BEGIN, "the settings took too long")
-        found, number, asked, end = [], 0, 0, starts[-1] + 40 * HZ
+        found, number, end = [], 0, starts[-1] + 40 * HZ
         while number < count:
             batch = backend.recorder.read()
-            asked += 1
             check(not any(isinstance(record, Lost) for record in batch.received), f"{baud} baud: the board lost bytes")
             check(batch.now < end, f"{baud} baud: {number} of {count} bytes came")
             if batch.received:
@@ -81,8 +80,6 @@ def looks(baud, count):
 class Line(litepulse.Serial):
     """What a server reads: the records that it is given."""
 
-    out_waiting = 0
-
     def __init__(self, board):
         self.stand_in, self.records = board, []
         self.mine, self.theirs = socket.socketpair()
@@ -92,6 +89,10 @@ class Line(litepulse.Serial):
     @property
     def board(self):
         return self.stand_in
+
+    @property
+    def out_waiting(self):
+        return 0
 
     def fileno(self):
         return self.theirs.fileno()
@@ -128,7 +129,7 @@ class Server(terminal_server.TerminalServer):
 
     def __init__(self, port, **options):
         super().__init__(port, **options)
-        self.tick, self.seen, self.done = 0, -1, threading.Condition()
+        self.line, self.tick, self.seen, self.done = port, 0, -1, threading.Condition()
 
     def clock(self):
         return self.tick / HZ
@@ -151,7 +152,7 @@ class Server(terminal_server.TerminalServer):
         """Serves what has come until a tick of the board."""
         with self.done:
             self.tick, self.seen = tick, -1
-            self.port.hear(list(records))
+            self.line.hear(list(records))
             check(self.done.wait_for(lambda: self.seen == tick, PATIENCE), "the server does not answer")
 
 

@@ -83,7 +83,7 @@ def test_the_driver(tests):
 
 
 def test_packages_and_pictures():
-    files = [path for folder in ("sim/packages", "sim/house", "sw/tests") for path in (ROOT / folder).glob("test_*.py")]
+    files = [path for folder in ("sim/packages", "sim/house", "sw/tests", "lab/experiments") for path in (ROOT / folder).glob("test_*.py")]
     tests = {path.stem: functions(path) for path in files}
     for _, sentence, cases in rows("## Packages and pictures"):
         assert NAME.findall(cases) and not missing(cases, tests), (sentence, missing(cases, tests))
