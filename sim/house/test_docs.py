@@ -58,7 +58,7 @@ def tests():
     found = {name: functions(path) for name, path in driver_files().items()}
     found["kunit"] = set(re.findall(r"KUNIT_CASE\((\w+)\)", KUNIT.read_text()))
     found |= {path.stem: functions(path) for path in (ROOT / "sim" / "blocks").glob("tb_*.py")}
-    found["test_bitstream"] = functions(ROOT / "sim" / "netlist" / "test_bitstream.py")
+    found |= {name: functions(ROOT / "sim" / "netlist" / f"{name}.py") for name in ("test_bitstream", "test_delays")}
     found[""] = {name for path in (ROOT / "sim" / "core").glob("tb_*.py") for name in functions(path)}
     return found
 
