@@ -36,6 +36,7 @@ PLANTED = {
     "worker": ("worker", "kworker/u8:1"),
     "handover busy": ("busy", "hog (real-time priority 50)"),
     "resume": ("resume", ""),
+    "resume asleep": ("resume", ""),
     "slept": ("slept", ""),
     "slack": ("slack", ""),
     "timer": ("timer", "make -j [000] (nice 10)"),
@@ -150,6 +151,15 @@ def test_a_kernel_without_functions_to_trace():
     found = explain(parse(lines), made.PROGRAM, frames(scene), Fraction(made.TICK_HZ), fds=[3])
     late = found.edges[made.LATE_ONE]
     assert len(found.edges) == made.COUNT and late.main().cause == "busy"
+
+
+def test_functions_of_modules():
+    """Such a driver's functions have the module's name behind them."""
+    scene = made.trace(late="resume")
+    lines = [re.sub(r"(\(serial8250_\S+|\(uart_write\S+)\)", r"\1 [8250_base])", line) for line in scene.text()]
+    assert sum("[8250_base]" in line for line in lines) > 3 * made.COUNT
+    found = explain(parse(lines), made.PROGRAM - 1, frames(scene), Fraction(made.TICK_HZ))
+    assert [edge.parts for edge in found.edges] == [edge.parts for edge in explained(scene).edges]
 
 
 def test_a_timer_of_another_clock():

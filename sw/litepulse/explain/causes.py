@@ -36,6 +36,7 @@ CAUSES = {
     "adapter": ("UART or adapter", "the UART or adapter had the byte and waited"),
     "unknown": ("unknown", "the trace has a gap"),
 }
+PROGRAMS = ("program", "write")  # what the program does itself; the others are of workers
 WORST = 10
 OWN = "this command"
 PLAIN = Fraction(1, 20)  # of a delay: smaller parts are not named one by one
@@ -164,19 +165,18 @@ class _Cutter:
                 for part in self.on_cpu(where, start, stop, cause, (pid,)):
                     yield part._replace(name=name) if part.cause == cause and not part.name else part
             else:
-                yield from self._waiting(pid, start, stop, where)
+                yield from self._waiting(pid, start, stop, where, cause, name)
 
-    def _waiting(self, pid: int, begin: int, end: int, cpu: int) -> Iterator[Part]:
+    def _waiting(self, pid: int, begin: int, end: int, cpu: int, cause: str, name: str) -> Iterator[Part]:
+        """What a task waited for. Its own sleeps belong to what it does, so to `cause`; before it
+        has been woken for that (`wake`), it is the processor that counts."""
         at = begin
-        for start, stop in self.timeline.blocked.get(pid, []):
-            if start < end and stop > at:
-                if start > at:
-                    yield from self.on_cpu(cpu, at, start, "")
-                first, last = max(start, at), min(stop, end)
-                yield Part("blocked", "", first, last - first)
-                at = last
-        if at < end:
-            yield from self.on_cpu(cpu, at, end, "")
+        for sleep in self.timeline.asleep(pid, begin, end) if cause != "wake" else ():
+            yield from self.on_cpu(cpu, at, sleep.begin, "")
+            blocked = sleep.blocked and cause in PROGRAMS
+            yield Part("blocked" if blocked else cause, "" if blocked else name, sleep.begin, sleep.end - sleep.begin)
+            at = sleep.end
+        yield from self.on_cpu(cpu, at, end, "")
 
     def timer(self, chain: Chain) -> Iterator[Part]:
         """From the time that the program requested to the timer's interrupt."""

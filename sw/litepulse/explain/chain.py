@@ -27,7 +27,7 @@ FUNCTIONS = {
     "pl011_start_tx": "start",
     "pl011_tx_chars": "handed",
     "liteuart_start_tx": "start",
-    "liteuart_tx_chars": "handed",
+    "liteuart_interrupt": "handed",
     "litepulse_tty_send_start_tx": "start",
     "litepulse_mmio_transmit": "handed",
     "litepulse_link_transmit": "handed",
