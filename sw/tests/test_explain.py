@@ -162,6 +162,20 @@ def test_functions_of_modules():
     assert [edge.parts for edge in found.edges] == [edge.parts for edge in explained(scene).edges]
 
 
+@pytest.mark.parametrize("late, cause", [("", "write"), ("resume", "resume")])
+def test_a_driver_that_needs_no_interrupt(late, cause):
+    """PL011 and LitePulse give the UART its bytes in their order to send: within write(), or within
+    the worker that resumes the port."""
+    scene = made.trace(late=late)
+    lines = [line.replace("d.h3.", "d..3.") if "tx_chars" in line else line for line in scene.text()]
+    lines = [line.replace("serial8250", "pl011") for line in lines if "irq=3 " not in line]
+    found = explain(parse(lines), made.PROGRAM - 1, frames(scene), Fraction(made.TICK_HZ))
+    for edge, total in zip(found.edges, scene.totals, strict=True):
+        assert abs(edge.ns - total * 1000) <= 1000
+        assert edge.parts[-1].cause in (cause if edge.chain.number == made.LATE_ONE else "write", "adapter")
+    assert "uart" not in {share.cause for share in found.shares}
+
+
 def test_a_timer_of_another_clock():
     """clock_nanosleep(CLOCK_REALTIME): the trace has times of that clock in the timer's events."""
     shift = 1_800_000_000_000_000_000

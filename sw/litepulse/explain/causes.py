@@ -195,13 +195,13 @@ class _Cutter:
             yield from self.task(pid, chain.running, chain.write, cpu, "program")
         at = chain.write
         if chain.via_worker and chain.queued is not None and chain.worker is not None:
-            resume, worker = chain.work == RESUME, chain.worker_pid
+            worker = chain.worker_pid
             yield from self.task(pid, at, chain.queued, cpu, "write")
             # In a worker that runs already: what it does is other work.
             yield from self.task(worker, chain.queued, chain.worker, cpu, "worker", self._other_work(worker))
             at = chain.worker
             end = chain.start if chain.start is not None and chain.start >= at else chain.handed
-            yield from self.task(worker, at, end, cpu, "resume" if resume else "handover", "" if resume else chain.work)
+            yield from self._in_worker(chain, at, end, cpu)
             at = end
         elif chain.start is not None:
             yield from self.task(pid, at, chain.start, cpu, "write")
@@ -214,8 +214,20 @@ class _Cutter:
     def _other_work(self, worker: int) -> str:
         return self.timeline.names.get(worker, "a worker")
 
+    def _in_worker(self, chain: Chain, begin: int, end: int, cpu: int) -> Iterator[Part]:
+        """What the kernel's worker did for the bytes."""
+        cause, name = ("resume", "") if chain.work == RESUME else ("handover", chain.work)
+        yield from self.task(chain.worker_pid, begin, end, cpu, cause, name)
+
     def _until_handed(self, chain: Chain, begin: int) -> Iterator[Part]:
-        """The UART's interrupt; another one that comes before is named."""
+        """The UART's interrupt; another one that comes before is named. Some drivers need none: they
+        give the UART its bytes within write(), or within the worker."""
+        if chain.handed_by == chain.pid:
+            yield from self.task(chain.pid, begin, chain.handed, chain.cpu_handed, "write")
+            return
+        if chain.handed_by and chain.handed_by == chain.worker_pid:
+            yield from self._in_worker(chain, begin, chain.handed, chain.cpu_handed)
+            return
         for part in self.on_cpu(chain.cpu_handed, begin, chain.handed, "uart", (chain.pid, chain.worker_pid)):
             own = part.cause == "irq" and part.begin + part.ns >= chain.handed
             yield part._replace(cause="uart", name="") if own or part.cause == "wake" else part
