@@ -274,7 +274,10 @@ int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct lit
 	if (litepulse_phc_time(rhythm, train->skipped, &part) < earliest)
 		return -ERANGE;
 	train->tick = litepulse_phc_moment(phc, rhythm, train->skipped, &rest);
-	part = rest ? DIGITS_DEN - 1 - litepulse_phc_digits(rest, (u64)phc->mul * rhythm->pulses) : 0;
+	part = 0;
+	if (rest)
+		part = DIGITS_DEN - 1 -
+			litepulse_phc_digits(rest, (u64)phc->mul * rhythm->pulses);
 	litepulse_phc_round_period(train, part);
 	train->tick += !!rest;
 	train->start = train->tick;

@@ -104,8 +104,11 @@ def editorconfig(path: Path) -> Iterator[Finding]:
             yield number, "spaces at the end"
         if line.startswith(other_indent):
             yield number, "an indent of the other kind"
-        if len(line) > limit:
-            yield number, f"{len(line)} columns, {limit} are allowed"
+        # A message of the driver is not broken, so that it can be searched for.
+        kernel = "kernel_style" in rules
+        columns = len(line.expandtabs(8 if kernel else 1))
+        if columns > limit and not (kernel and '"' in line):
+            yield number, f"{columns} columns, {limit} are allowed"
     if rules["insert_final_newline"] == "true" and text and not text.endswith("\n"):
         yield len(lines), "no newline at the end"
     if SHELL.match(text) and path.suffix != ".sh" and not path.stat().st_mode & 0o111:
