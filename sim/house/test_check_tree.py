@@ -52,7 +52,7 @@ def test_a_message_of_the_driver_may_be_long(tmp_path):
     (tmp_path / ".editorconfig").write_bytes((ROOT / ".editorconfig").read_bytes())
     (tmp_path / "driver").mkdir()
     path = tmp_path / "driver" / "a.c"
-    path.write_text("\t\"" + "x" * 100 + "\"\n")
+    path.write_text('\t"' + "x" * 100 + '"\n')
     assert not list(editorconfig(path))
 
 
