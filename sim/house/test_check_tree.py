@@ -41,19 +41,20 @@ def test_signed_casts(code, wrong):
     ],
 )
 def test_editorconfig(tmp_path, name, text, found):
-    (tmp_path / ".editorconfig").write_bytes((ROOT / ".editorconfig").read_bytes())
-    path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(text.encode())
-    assert found in list(editorconfig(path))
+    assert found in findings(tmp_path, name, text)
 
 
 def test_a_message_of_the_driver_may_be_long(tmp_path):
-    (tmp_path / ".editorconfig").write_bytes((ROOT / ".editorconfig").read_bytes())
-    (tmp_path / "driver").mkdir()
-    path = tmp_path / "driver" / "a.c"
-    path.write_text('\t"' + "x" * 100 + '"\n')
-    assert not list(editorconfig(path))
+    assert findings(tmp_path, "driver/a.c", '\t"' + "x" * 100 + '"\n') == []
+
+
+def findings(folder, name, text):
+    """Of a file in a tree with our .editorconfig."""
+    (folder / ".editorconfig").write_bytes((ROOT / ".editorconfig").read_bytes())
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode())
+    return list(editorconfig(path))
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_pulses(tmp_path):
 
 
 def test_the_report_has_the_same_delays():
-    """The longest way from a register to the pin, added up here, is nextpnr's, which leaves out the clock's way to the registers."""
+    """The delays from the slowest register to the pin have the sum that nextpnr reports. Its report has no delay of the clock."""
     (path,) = [path for path in report()["critical_paths"] if path["to"] == "<async>"]
     longest_ps = max(arrival.ps - arrival.clock_ps for arrival in arrivals(CHIP, Sdf(CHIP), "pulse").values())
     assert longest_ps == pytest.approx(1000 * sum(step["delay"] for step in path["path"]), abs=len(path["path"]))
