@@ -287,7 +287,7 @@ static void litepulse_board_clocks_after(void *data)
 	litepulse_read_clocks(&pair->at[1]);
 }
 
-/* What of a slew falls into a part of the time in which it happened; mostly half, without a product. */
+/* What of a slew falls into a part of the time in which it happened; half needs no product. */
 static s64 litepulse_board_share(s64 slew, u64 part, u64 whole)
 {
 	u64 share = abs(slew) / 2;

@@ -156,9 +156,10 @@ static u64 litepulse_phc_number(const struct litepulse_phc_rhythm *rhythm, u64 n
 static u64 litepulse_phc_add_part(const struct litepulse_phc *phc, u32 num, u32 part, u32 pulses,
 				  u64 *rest)
 {
-	/* Each product is below 2^63. */
-	return div64_u64_rem((u64)num * pulses + (u64)part * phc->div, (u64)phc->mul * pulses,
-			     rest);
+	/* Each product is below 2^63, as @pulses is below 2^31. */
+	const u64 sum = (u64)num * pulses + (u64)part * phc->div;
+
+	return div64_u64_rem(sum, (u64)phc->mul * pulses, rest);
 }
 
 /* When a time of a rhythm is, exactly: @rest / (mul * pulses) of a tick after the tick returned. */
@@ -274,7 +275,10 @@ int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct lit
 	if (litepulse_phc_time(rhythm, train->skipped, &part) < earliest)
 		return -ERANGE;
 	train->tick = litepulse_phc_moment(phc, rhythm, train->skipped, &rest);
-	part = rest ? DIGITS_DEN - 1 - litepulse_phc_digits(rest, (u64)phc->mul * rhythm->pulses) : 0;
+	part = 0;
+	if (rest)
+		part = DIGITS_DEN - 1 -
+			litepulse_phc_digits(rest, (u64)phc->mul * rhythm->pulses);
 	litepulse_phc_round_period(train, part);
 	train->tick += !!rest;
 	train->start = train->tick;

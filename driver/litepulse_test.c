@@ -1050,8 +1050,8 @@ static void train_follows_a_rate_that_returns(struct kunit *test)
 }
 
 /* Is a tick less than one from the moment of a time of the rhythm? All is multiplied out. */
-static bool within_a_tick(const struct litepulse_phc *phc, const struct litepulse_phc_rhythm *rhythm,
-			  u64 number, u64 tick)
+static bool within_a_tick(const struct litepulse_phc *phc,
+			  const struct litepulse_phc_rhythm *rhythm, u64 number, u64 tick)
 {
 	struct litepulse_phc here = *phc;
 	u64 due, shown;

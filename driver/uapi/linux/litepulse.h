@@ -509,8 +509,8 @@ struct litepulse_train_adjust {
 #define LITEPULSE_FOLLOW_STEPS 0x1 /* after a step of the clock it starts again; count is 0 */
 
 /**
- * struct litepulse_train_follow - a train by the PTP clock: pulse k starts when that shows @origin +
- * (@skipped + k) * @span / @pulses, less than a tick before or after; since version 8
+ * struct litepulse_train_follow - a train by the PTP clock: pulse k starts when that shows
+ * @origin + (@skipped + k) * @span / @pulses, less than a tick before or after; since version 8
  * @origin: a time of the PTP clock, ns
  * @span: ns of the PTP clock...
  * @pulses: ... in which there are this many pulses, 1 to 2^31 - 1

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
-from litepulse.backends.driver.device import FOLLOW_ABI, WIDTH_ABI, reason
+from litepulse.backends.driver.device import FOLLOW_ABI, WIDTH_ABI, AnyRecord, reason
 from litepulse.backends.driver.recorder import DriverRecorder
 from litepulse.backends.interface import Rhythm, TrainChange, TrainSettings, mapped
 from litepulse.errors import LitePulseError, Refused
@@ -53,17 +53,18 @@ class DriverTrain:
             launch.data,
             flags=abi.TRAIN_ASAP if start is None else 0,
         )
+        self._begin(launch, abi.IOC_TRAIN_START, request)
+
+    def _begin(self, launch: Launch, number: int, request: AnyRecord) -> AnyRecord:
+        """Requests a train, which is ours from now on; the driver's answer. Refused."""
         try:
-            self._claim.call(abi.IOC_TRAIN_START, request)
+            answer = self._claim.call(number, request)
         except OSError as error:
             raise Refused("the core refused the train", reason(error) or error.strerror) from None
-        self._started(launch)
-
-    def _started(self, launch: Launch) -> None:
-        """A train runs, and is ours."""
         self._undecided.clear()
         self._claim.mine.add("train")
         self._claim.line_use.lengths["train"] = self._claim.length(launch)
+        return answer
 
     @property
     def can_follow(self) -> bool:
@@ -74,11 +75,7 @@ class DriverTrain:
         request = abi.TrainFollow(
             rhythm.origin, rhythm.span, rhythm.pulses, count, launch.width, LAUNCH_KIND[launch.kind], launch.profile, launch.data
         )
-        try:
-            answer = self._claim.call(abi.IOC_TRAIN_FOLLOW, request)
-        except OSError as error:
-            raise Refused("the core refused the train", reason(error) or error.strerror) from None
-        self._started(launch)
+        answer = self._begin(launch, abi.IOC_TRAIN_FOLLOW, request)
         return answer.start, answer.skipped
 
     def stop(self) -> int:
