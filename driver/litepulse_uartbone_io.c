@@ -583,6 +583,14 @@ static unsigned int litepulse_link_had(const u32 *words, const struct litepulse_
 	return min(ready - min(ready, part->skip), part->count);
 }
 
+/* Records that the board holds. */
+static unsigned int litepulse_link_depth(const struct litepulse_link *link,
+					 const struct litepulse_link_kind *kind)
+{
+	return max(2 * kind->most, kind == &litepulse_link_events ? link->lp->event_depth :
+								    link->lp->receive_depth);
+}
+
 /*
  * What an answer has of a stream, of which @part was requested, and what is to be requested and
  * freed next. Sets @more if that should be at once, @busy if there are any records.
@@ -597,6 +605,7 @@ static void litepulse_link_take_stream(struct litepulse_link *link,
 	u16 position = FIELD_GET(LITEPULSE_HEADER_LEVEL_POSITION_MASK, level);
 	unsigned int ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
 	unsigned int flights = link->overlaps ? LITEPULSE_FLIGHTS : 1, had, room;
+	unsigned int depth = litepulse_link_depth(link, kind);
 	unsigned int count = litepulse_link_had(words, part);
 	u64 tick = litepulse_header_tick(words), mono;
 	u32 uncertainty;
@@ -611,7 +620,7 @@ static void litepulse_link_take_stream(struct litepulse_link *link,
 	stream->oldest = position;
 	stream->growth = (u16)(position + ready - stream->end);
 	stream->end = position + ready;
-	room = 2 * kind->most - min(ready, 2 * kind->most);
+	room = depth - min(ready, depth);
 	stream->most = max(min(kind->most / flights, room * 2 / 3), SHORT);
 	had = (u16)(stream->position - position);
 	/* Records before these have not come, and are requested next. */

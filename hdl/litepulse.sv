@@ -3,7 +3,7 @@
 // Two clock domains: `pulse` (pins, time) and `sys` (bus); their resets are asserted together for at least 4 cycles of the slower one.
 // They must last until block RAM can be read, which on an iCE40 takes some microseconds after configuration (litepulse_reset).
 //   S            samples per cycle: 1, 2, 4, 8       INPUTS   aux inputs; (INPUTS + 1) * S <= 16
-//   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches; 5 to 8, 3 to 9, 2 to 15, 1 to 15
+//   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches; 5 to 14, 3 to 9, 2 to 15, 1 to 15
 //   LATENCY_IN   cycles from a sampling instant of the PHY to the cycle that shows the sample, less one
 //   WATCHDOG_UNIT  log2 of the sys cycles of a unit of watch_limit
 //   IRQ_UNIT, IRQ_UNIT_STEP  log2 of the smallest unit of the interrupts' times, and of how many times longer the next one is
@@ -91,6 +91,7 @@ module litepulse #(
   // longer than the longest answer: an adjust of the train may have to wait for the de lead to end
   localparam int BUS_TIMEOUT = 17;  // log2 of sys cycles
   localparam int RING_AW = 6;       // log2 of the received records that the crossing's ring holds
+  localparam int NEAR_AW = EV_AW > 8 ? 8 : EV_AW;  // log2 of the free places for events that pulse tells apart
 
   // Parameters that cannot work. Icarus 11 does not know such a check.
 `ifndef __ICARUS__
@@ -107,8 +108,8 @@ module litepulse #(
     if (LATENCY_IN < 1 || LATENCY_OUT < 1) begin : gen_no_latency
       $error("LATENCY_IN and LATENCY_OUT must be at least 1");
     end
-    if (EV_AW < 5 || EV_AW > 8 || RX_AW < 3 || RX_AW > 9) begin : gen_wrong_records
-      $error("EV_AW must be 5 to 8, RX_AW 3 to 9: events keep 16 records free, and the window shows no more");
+    if (EV_AW < 5 || EV_AW > 14 || RX_AW < 3 || RX_AW > 9) begin : gen_wrong_records
+      $error("EV_AW must be 5 to 14, RX_AW 3 to 9: events keep 16 records free, and the header and the window show no more");
     end
     if (TX_AW < 2 || TX_AW > 15 || LQ_AW < 1 || LQ_AW > 15) begin : gen_wrong_depth
       $error("TX_AW must be 2 to 15, LQ_AW 1 to 15");
@@ -120,7 +121,7 @@ module litepulse #(
 `endif
 
   // crossing: what goes to it, what comes from it; the pulse domain, then `sys`
-  ev_write_t      ev_write;      logic [EV_AW:0]     ev_free;
+  ev_write_t      ev_write;      logic [NEAR_AW:0]   ev_free;
   rx_write_t      rx_write;      logic [RING_AW-1:0] rx_free;
   logic           tx_pop;        tx_head_t           tx_head;
   lq_read_t       lq_read;       lq_head_t           lq_head;
@@ -156,14 +157,14 @@ module litepulse #(
   assign lq_free         = ~lq_nfree;
 
   litepulse_pulse #(
-      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
+      .S(S), .INPUTS(INPUTS), .EV_AW(NEAR_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
       .LIN_ENTRIES(LIN_ENTRIES), .PORT(PORT), .SEQUENCE(SEQUENCE), .LARGE_RAM(LARGE_RAM), .START_CYCLE(START_CYCLE)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .port_o, .rx_i, .aux_i,
       .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state
   );
 
-  litepulse_cdc #(.EV_AW(EV_AW), .RING_AW(RING_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
+  litepulse_cdc #(.EV_AW(EV_AW), .NEAR_AW(NEAR_AW), .RING_AW(RING_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
       .pulse_clk, .pulse_rst, .ev_write, .ev_free, .rx_write, .rx_free, .tx_head, .tx_pop, .lq_head, .lq_read, .cfg, .cfg_answer, .state,
       .sys_clk, .sys_rst, .turn, .ev_read, .ev_records, .rx_fetch, .rx_fetched, .tx_write, .tx_free, .lq_write, .lq_nfree,
       .cfg_write, .cfg_state, .snap_request, .snap, .status, .fault

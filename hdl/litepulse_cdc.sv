@@ -30,18 +30,20 @@
 // Latency: RAM reads one cycle. From the start of a configuration word to its answer at most 3*(TURN + 3) sys + 9 pulse cycles plus
 // what the core takes; a snapshot takes 3 pulse cycles, 5 across a wrap of the low half of the tick, and 1 more if ev_lost carries.
 //   EV_AW, RING_AW, TX_AW, LQ_AW  log2 of the depths (events, received records in the ring, bytes to send, launches)
+//   NEAR_AW                       log2 of the free places for events that pulse tells apart; EV_AW, or at least 2 and less
 `include "litepulse_types.svh"
 module litepulse_cdc #(
     parameter int EV_AW = 8,
+    parameter int NEAR_AW = EV_AW,
     parameter int RING_AW = 6,
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6
 ) (
     input  logic             pulse_clk,
     input  logic             pulse_rst,
-    // streams: *_free counts this side's writes at once
+    // streams: *_free counts this side's writes at once; ev_free ends at 2^NEAR_AW
     input  ev_write_t        ev_write,
-    output logic [EV_AW:0]   ev_free,
+    output logic [NEAR_AW:0] ev_free,
     // received records: rx_free counts one from its last word on. It is one less than there are places, because the record taken last may
     // still be being read
     input  rx_write_t        rx_write,
@@ -105,6 +107,7 @@ module litepulse_cdc #(
   logic [15:0] f_rx_mem;
   logic [7:0] f_tx_mem;
   logic f_ok, f_turn, f_pulse_zero, f_sys_zero;
+  logic [EV_AW:0] f_ev_count;  // free places as pulse knows of, whatever ev_free says
 `endif
 
   // The turns ---------------------------------------------------------------------------------------------------------
@@ -162,18 +165,23 @@ module litepulse_cdc #(
   );
 
   // Events --------------------------------------------------------------------------------------------------------------
+  logic             ev_store;   // a record is written to the memory: which, and where
+  logic [EV_AW-1:0] ev_place;
+  logic [127:0]     ev_stored;
+  logic [15:0]      ev_at;      // what is read
+  assign ev_at = ev_position + 16'(ev_read.index);
   litepulse_ram #(
       .AW (EV_AW),
       .W  (32),
       .SUB(2)
   ) ev_ram (
       .wr_clk (pulse_clk),
-      .wr_en  (ev_write.valid),
-      .wr_addr(ev_wptr[EV_AW-1:0]),
-      .wr_data(ev_write.data),
+      .wr_en  (ev_store),
+      .wr_addr(ev_place),
+      .wr_data(ev_stored),
       .rd_clk (sys_clk),
       .rd_en  (ev_read.en),
-      .rd_addr({ev_position[EV_AW-1:0] + ev_read.index[EV_AW-1:0], ev_read.word}),
+      .rd_addr({ev_at[EV_AW-1:0], ev_read.word}),
       .rd_data(ev_records.data)
 `ifdef FORMAL
       ,
@@ -185,20 +193,58 @@ module litepulse_cdc #(
   // The free count is a register that knows of the write of the same cycle, which is the carry into the adder. It is kept as a
   // complement: of depth - (wptr + wr - oldest).
   logic ev_carry;
-  logic [EV_AW:0] ev_nfree, ev_nfree_next;
-  assign {ev_nfree_next, ev_carry} = {ev_noldest_v ^ EV_DEPTH, 1'b1} + {ev_wptr, ev_write.valid};
+  logic [NEAR_AW:0] ev_nfree;
   assign ev_free = ~ev_nfree;
+  if (NEAR_AW == EV_AW) begin : g_shallow
+    logic [EV_AW:0] nfree_next;
+    assign {nfree_next, ev_carry} = {ev_noldest_v ^ EV_DEPTH, 1'b1} + {ev_wptr, ev_write.valid};
+    assign ev_store  = ev_write.valid;
+    assign ev_place  = ev_wptr[EV_AW-1:0];
+    assign ev_stored = ev_write.data;
+`ifdef FORMAL
+    assign f_ev_count = (EV_AW + 1)'(ev_free);
+`endif
+    always_ff @(posedge pulse_clk) begin
+      ev_nfree <= nfree_next;
+      if (pulse_rst) ev_nfree <= ~EV_DEPTH;
+    end
+  end else begin : g_deep
+    // Many block RAMs: a record is written from registers, a cycle later, which is no later than its pointer is handed over. The count
+    // takes two steps, so that a write meets no longer a carry than in a shallow ring: the first does not know of the last two cycles'
+    // writes. What sys freed counts two cycles later.
+    logic many;
+    logic [EV_AW:0] nfree, free;
+    logic [NEAR_AW-1:0] near;
+    assign free = ~nfree;
+    assign {near, ev_carry} = {nfree[NEAR_AW-1:0], 1'b1} + {{(NEAR_AW - 1) {1'b0}}, ev_store, ev_write.valid};
+    assign many = |free[EV_AW:NEAR_AW+1]
+        || (free[NEAR_AW] && (|free[NEAR_AW-1:1] || (free[0] ? !(ev_store && ev_write.valid) : !(ev_store || ev_write.valid))));
+    always_ff @(posedge pulse_clk) begin
+      ev_store  <= ev_write.valid;
+      ev_place  <= ev_wptr[EV_AW-1:0];
+      ev_stored <= ev_write.data;
+      nfree     <= (ev_noldest_v ^ EV_DEPTH) + ev_wptr;
+      ev_nfree  <= {1'b1, near};
+      if (many) ev_nfree <= {1'b0, {NEAR_AW{1'b1}}};
+      if (pulse_rst) begin
+        ev_store <= 1'b0;
+        nfree    <= ~EV_DEPTH;
+        ev_nfree <= {1'b0, {NEAR_AW{1'b1}}};
+      end
+    end
+`ifdef FORMAL
+    assign f_ev_count = free - (EV_AW + 1)'(ev_store);
+`endif
+  end
 
   always_ff @(posedge pulse_clk) begin
     if (ev_write.valid) ev_wptr <= ev_wptr + 1'b1;
     if (pulse_take) ev_noldest_v <= ~ev_oldest;
-    ev_nfree <= ev_nfree_next;
     if (pulse_take || ev_write.valid) ev_new <= ev_write.valid;
     if (pulse_take || state.fault) fault_new <= state.fault;
     if (pulse_rst) begin
       ev_wptr      <= EV_FIRST_NUMBER;
       ev_noldest_v <= ~EV_FIRST_NUMBER;
-      ev_nfree     <= ~EV_DEPTH;
       ev_new       <= 1'b0;
       fault_new    <= 1'b0;
     end
@@ -206,7 +252,7 @@ module litepulse_cdc #(
 
   assign ev_oldest = ev_position[EV_AW:0] + EV_FIRST_NUMBER;
   assign ev_records.position = ev_position;
-  assign ev_records.nready   = {{(8 - EV_AW) {1'b1}}, ev_nready};
+  assign ev_records.nready   = {{(14 - EV_AW) {1'b1}}, ev_nready};
 
   always_ff @(posedge sys_clk) begin
     if (ev_read.free) ev_position <= ev_position + 16'(ev_read.count[EV_AW:0]);
@@ -473,7 +519,7 @@ module litepulse_cdc #(
       state.tx_idle && !txb_valid && !tx_fetch};
 
   logic unused;
-  assign unused = &{1'b0, ev_carry};
+  assign unused = &{1'b0, ev_carry, ev_at[15:EV_AW]};
 
   assign status = {
     levels_v[6:5], levels_v[4] && !lq_nfree[LQ_AW], cfg_state.busy,

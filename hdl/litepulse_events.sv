@@ -19,7 +19,7 @@
 //     3     is written
 //
 //   S      samples per cycle
-//   EV_AW  log2 of the FIFO's depth
+//   EV_AW  log2 of the FIFO's depth, or of the free places from which on their number no longer matters
 //   C      channels: of the edge masks C*S bits are in use
 `include "litepulse_types.svh"
 module litepulse_events #(

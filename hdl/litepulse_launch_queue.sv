@@ -64,6 +64,7 @@ module litepulse_launch_queue #(
   assign eventful = flushing || edge_seen;
   assign flush_count = 16'(dropped);
 
+  logic flag;   // of a wait that is reported: it stops the queue; else the entry is relative
   always @* begin
     cond = '0;
     cond[litepulse_program_pkg::Q_COND_FLUSH] = flushing;
@@ -76,11 +77,9 @@ module litepulse_launch_queue #(
     end
   end
 
-  logic flag;   // of a wait that listens: a timeout stops the queue; else the entry is relative
   generate
     if (SEQUENCE) begin : gen_waits
-      logic relative, listening;
-      assign flag  = listening ? launch.data[litepulse_map_pkg::WAIT_STOP_LSB] : relative;
+      logic listening;
       assign holds = listening && (edge_seen || launch.data[litepulse_map_pkg::WAIT_EXCLUSIVE_LSB]);
       assign wait_choice.channel = launch.data[3:0];
       assign wait_choice.enable  = listening && !edge_seen;
@@ -88,7 +87,8 @@ module litepulse_launch_queue #(
       assign wait_choice.fall    = launch.data[litepulse_map_pkg::WAIT_FALL_LSB];
       assign wait_choice.of_line = 1'b0;
       always_ff @(posedge clk) begin
-        if (act && action == litepulse_program_pkg::ACT_LATCH) relative <= operation.result[litepulse_map_pkg::WAIT_RELATIVE_LSB];
+        if (act && action == litepulse_program_pkg::ACT_LATCH) flag <= operation.result[litepulse_map_pkg::WAIT_RELATIVE_LSB];
+        if (act && action == litepulse_program_pkg::ACT_EMIT)  flag <= operation.result[litepulse_map_pkg::WAIT_STOP_LSB];
         if (act_do && argument == litepulse_program_pkg::S_DO_LISTEN) listening <= 1'b1;
         else if (forget) listening <= 1'b0;
         if (wait_choice.enable) begin

@@ -29,7 +29,7 @@ module litepulse_pulse #(
     input  logic [INPUTS*S-1:0] aux_i,
     // litepulse_cdc: streams, bytes to send, launches, configuration words
     output ev_write_t           ev_write,
-    input  logic [EV_AW:0]      ev_free,
+    input  logic [EV_AW:0]      ev_free,      // 2^EV_AW: so many or more
     output rx_write_t           rx_write,
     input  logic [RING_AW-1:0]  rx_free,
     input  tx_head_t            tx_head,

@@ -28,7 +28,10 @@ module litepulse_ram #(
 
   (* no_rw_check, ram_style = "block" *) logic [W-1:0] mem[0:WORDS-1];
 
-  initial for (int i = 0; i < WORDS; i++) mem[i] = '0;
+  // Of a large one Yosys would take minutes to run this loop; what a word holds before it is written is of no use to anyone.
+  if (WORDS <= 4096) begin : g_zeros
+    initial for (int i = 0; i < WORDS; i++) mem[i] = '0;
+  end
 
   if (SUB == 0) begin : g_plain
     always_ff @(posedge wr_clk) if (wr_en) mem[wr_addr] <= wr_data;

@@ -117,7 +117,7 @@ module litepulse_sequencer #(
       // in the cycle in which the time is taken
       logic [7+SL:0] age_mask;
       always_ff @(posedge clk) begin
-        if (odd) age_mask <= (!thread && b == litepulse_program_pkg::S_WORD_AGE) ? (8+SL)'({age, age_off} >> (3 - SL)) : '1;
+        if (odd) age_mask <= (!thread && b == litepulse_program_pkg::S_WORD_AGE) ? (8+SL)'(age) << SL | (8+SL)'(age_off & 3'(S - 1)) : '1;
       end
       assign word_b = rdata_b & {{(24-SL){1'b1}}, age_mask};
     end else begin : gen_plain

@@ -218,15 +218,15 @@ typedef struct packed {
 // Reading of events: index 0 is the header's place, 1 the oldest record.
 typedef struct packed {
   logic        free;         // strobe: the oldest `count` make room
-  logic [8:0]  count;
+  logic [14:0] count;
   logic        en;
-  logic [7:0]  index;
+  logic [8:0]  index;
   logic [1:0]  word;
 } ev_read_t;
 
 // The events that can be read, up to index `ready`.
 typedef struct packed {
-  logic [8:0]  nready;       // complement
+  logic [14:0] nready;       // complement
   logic [15:0] position;     // how many have been freed
   logic        arrived;      // strobe: there are more
   logic [31:0] data;         // a cycle after `en`, held

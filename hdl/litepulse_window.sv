@@ -124,13 +124,15 @@ module litepulse_window #(
   // Reading: the RAMs' output registers, gated onto the bus -----------------------------------------------------------
   // Comparisons are carries of a sum with a complement, which litepulse_cdc has at hand: a > b is the carry of a + ~b.
   logic show_ev, show_rx, show_cfg;
-  logic [10:0] ev_seek;
+  localparam int EC = EV_AW > 8 ? EV_AW + 1 : 9;  // bits of a number of events, at least those of an index
+  localparam int EI = EV_AW > 9 ? 9 : EV_AW;      // bits of an index that the memory looks at
+  logic [EC+1:0] ev_seek;
   logic [11:0] rx_seek;
   logic [31:0] shadow;
   logic [15:0] position, nready;  // of a header, while it is accessed: else both show 0, so that they need no gate
-  assign ev_seek     = {2'd0, bus.adr[12:4]} + {2'b01, ev_records.nready};
+  assign ev_seek     = (EC + 2)'(bus.adr[12:4]) + {2'b01, ev_records.nready[EC-1:0]};
   assign rx_seek     = {2'd0, bus.adr[12:3]} + {2'b01, rx_records.nlimit} + 1'b1;
-  assign ev_read.index = 8'(bus.adr[3+EV_AW:4]);
+  assign ev_read.index = 9'(bus.adr[3+EI:4]);
   assign ev_read.word  = bus.adr[3:2];
   assign rx_read.index = 9'(bus.adr[2+RX_AW:3]);
   assign rx_read.word  = bus.adr[2];
@@ -144,13 +146,13 @@ module litepulse_window #(
                        | ({32{show_cfg}} & shadow) | snap.data | {position, ~nready};
 
   always_ff @(posedge clk) begin
-    show_ev   <= rd && in_ev && !header && !ev_seek[10];
+    show_ev   <= rd && in_ev && !header && !ev_seek[EC+1];
     show_rx   <= rx_record && !rx_seek[11];
     show_cfg  <= rd && in_cfg && !cfg_wait;
     held      <= start;
     if (snap_request.start) snapping <= 1'b1;
     if (!held) position <= bus.adr[13] ? rx_records.position : ev_records.position;
-    if (!held) nready <= bus.adr[13] ? {6'h3f, rx_records.nready} : {7'h7f, ev_records.nready};
+    if (!held) nready <= bus.adr[13] ? {6'h3f, rx_records.nready} : {1'b1, ev_records.nready};
     if (rst || !level || expired) begin
       snapping <= 1'b0;
       position <= '0;
@@ -166,7 +168,7 @@ module litepulse_window #(
   assign free_ok     = level && bus.we && held && host_turn && !over[N] && bus.dat_w[15:N] == '0
                        && (!bus.dat_w[31] || bus.dat_w[30:16] == position[14:0]);
   assign ev_read.free  = free_ok && !bus.adr[13];
-  assign ev_read.count = 9'(bus.dat_w[EV_AW:0]);
+  assign ev_read.count = 15'(bus.dat_w[EV_AW:0]);
   assign rx_read.free  = free_ok && bus.adr[13];
   assign rx_read.count = 10'(bus.dat_w[RX_AW:0]);
 
@@ -277,7 +279,7 @@ module litepulse_window #(
     end
   end
   logic unused;
-  assign unused = &{1'b0, ev_seek[9:0], rx_seek[10:0], over[N-1:0]};
+  assign unused = &{1'b0, ev_seek[EC:0], rx_seek[10:0], over[N-1:0]};
 
 `ifdef FORMAL
   // What the bus and the crossing promise.
@@ -307,7 +309,7 @@ module litepulse_window #(
     if (rst || !f_past || $past(rst)) assume (stop == 2'd0);
   end
   always @* begin
-    assume (9'(f_ev_ready) == ~ev_records.nready && 10'(f_rx_ready) == ~rx_records.nready);
+    assume (15'(f_ev_ready) == ~ev_records.nready && 10'(f_rx_ready) == ~rx_records.nready);
     assume (f_ev_ready[EV_AW] <= (f_ev_ready[EV_AW-1:0] == '0) && f_rx_ready[RX_AW] <= (f_rx_ready[RX_AW-1:0] == '0));
     assume (tx_free[TX_AW] <= (tx_free[TX_AW-1:0] == '0) && rx_records.nlimit == rx_records.nready - 10'd2);
     if (rst) assume (!bus.stb);

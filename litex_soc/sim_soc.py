@@ -23,11 +23,12 @@ PROGRAM = "litepulse-sim"
 INPUTS = 4
 PULSE_HZ = 48_000_000
 SYS_HZ = 24_000_000
+EVENT_DEPTH = 8  # log2, as on an iCEBreaker
 # The run from which the compiler learns. Most simulated cycles are like these: the board waits. The variant that traces is built once.
 LEARN_RUN = ("--always", "--tcp", "0", "--loop-tx-rx", "--stop-at-cycle", "300000")
 
 
-def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
+def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ, event_depth=EVENT_DEPTH):
     """(SoC, platform): the LiteX side, with clocks, reset, byte stream and pins as ports of the top module."""
     from litex.build.generic_platform import GenericPlatform, Pins
     from litex.gen import LiteXModule
@@ -78,7 +79,9 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
             self.bridge = Bridge(platform.request("bridge"))
             self.csr.add("bridge", regmap.BRIDGE_LOCATION, use_loc_if_exists=True)
             self.bus.add_master(name="bridge", master=self.bridge.frames.wishbone)
-            self.pulse = LitePulse(platform, platform.request("pins"), pulse_hz, clock_domain="pulse", sequences=True, simulated=True)
+            self.pulse = LitePulse(
+                platform, platform.request("pins"), pulse_hz, clock_domain="pulse", event_depth=event_depth, sequences=True, simulated=True
+            )
             self.pulse.add_to_soc(self)
             # The program may declare a slower clock, so that it can keep up with the wall clock.
             declared = platform.request("declared")
@@ -89,14 +92,14 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
 
 
 @functools.cache
-def program(pulse_hz, sys_hz, trace):
+def program(pulse_hz, sys_hz, trace, event_depth=EVENT_DEPTH):
     """The verilated.Program for clocks of whole Hz."""
 
     def sources(folder):
         import logging
 
         logging.disable(logging.INFO)
-        return verilated.verilog(*make_soc(pulse_hz, sys_hz), "litepulse_sim", folder)
+        return verilated.verilog(*make_soc(pulse_hz, sys_hz, event_depth), "litepulse_sim", folder)
 
     return verilated.Program(
         name=PROGRAM,
@@ -106,7 +109,7 @@ def program(pulse_hz, sys_hz, trace):
         main=HERE / "sim" / "main.cpp",
         files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "packer.py", HERE / "sim" / "arguments.h", HERE / "sim" / "link.h"),
         options=("--trace", "--trace-structs") if trace else (),
-        learn=None if trace else LEARN_RUN,
+        learn=None if trace or event_depth != EVENT_DEPTH else LEARN_RUN,
         partial=False,
         defines={
             "CYCLES_PER_SYS": pulse_hz // sys_hz,
@@ -119,16 +122,22 @@ def program(pulse_hz, sys_hz, trace):
 
 
 def build(
-    pulse_hz: Fraction | int = PULSE_HZ, sys_hz: Fraction | int = SYS_HZ, trace: bool = False, jobs: int | None = None, quiet: bool = False
+    pulse_hz: Fraction | int = PULSE_HZ,
+    sys_hz: Fraction | int = SYS_HZ,
+    trace: bool = False,
+    jobs: int | None = None,
+    quiet: bool = False,
+    event_depth: int = EVENT_DEPTH,
 ) -> Path:
     """Path of the program, built if there is none for these sources. Safe to call from several processes at once.
 
     `pulse_hz` and `sys_hz` are whole Hz, the first a multiple of the second. `trace` makes the slow variant that has --trace.
+    `event_depth` : log2 of the events that it holds.
     """
     pulse_hz, sys_hz = Fraction(pulse_hz), Fraction(sys_hz)
     if pulse_hz.denominator != 1 or sys_hz.denominator != 1 or sys_hz <= 0 or (pulse_hz / sys_hz).denominator != 1:
         raise ValueError(f"pulse {pulse_hz} Hz and sys {sys_hz} Hz: whole numbers, the first a multiple of the second")
-    return program(int(pulse_hz), int(sys_hz), trace).build(jobs, quiet)
+    return program(int(pulse_hz), int(sys_hz), trace, event_depth).build(jobs, quiet)
 
 
 def main(argv=None):

@@ -25,7 +25,7 @@ from litepulse.layout import LIN_BIT_MIN  # noqa: E402
 from litepulse.limits import BREAK_MAX, LOWEST_BAUD  # noqa: E402
 from litepulse.lin import protocol  # noqa: E402
 from litepulse.plan import FARTHEST_DAYS  # noqa: E402
-from litepulse.sequence_plan import QUEUE_MIN_CYCLES  # noqa: E402
+from litepulse.sequence_plan import QUEUE_MIN_CYCLES, WAIT_LEAST_CYCLES, behind  # noqa: E402
 from litepulse.session import MOST_SAMPLES  # noqa: E402
 from litepulse.units import BIT_PERIOD_FRACTION, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
 from litex_soc import SPDX, boards, regmap  # noqa: E402
@@ -233,6 +233,11 @@ def deepest(fifo: str) -> str:
     return f"up to {most if most < 1000 else power(most)} in your own design"
 
 
+def burst(event_depth: int) -> int:
+    """Edges in a row that a core with this log2 of events holds."""
+    return (1 << event_depth) - regmap.EVENT_RESERVE
+
+
 def times() -> list[Row]:
     """Of ticks and records."""
     received = 32 + next(each.size for each in regmap.RECEIVE_RECORD[1].fields if each.name.startswith("tick"))
@@ -266,7 +271,13 @@ def times() -> list[Row]:
         (
             "events that wait in the board",
             f"{1 << GEOMETRY['event_depth']}",
-            f"{regmap.EVENT_RESERVE} of them not for edges; {deepest('event')}",
+            f"{regmap.EVENT_RESERVE} of them not for edges; {deepest('event')}; see the boards below",
+            "[core.md](core.md#streams)",
+        ),
+        (
+            "burst of edges that nothing reads meanwhile",
+            f"{burst(GEOMETRY['event_depth']):,} edges",
+            f"without loss, in records of {4 * regmap.EVENT_WORDS} bytes; one more is counted as lost; see the boards below",
             "[core.md](core.md#streams)",
         ),
         (
@@ -437,12 +448,18 @@ def sequences() -> list[Row]:
         return rows[column]
 
     carries = found("docs/cli.md", r"carries (\d+) entries a second, [\d.]+ µs behind a wait")
-    behind = found("docs/cli.md", r"carries \d+ entries a second, ([\d.]+) µs behind a wait")
+    by_host = found("docs/cli.md", r"behind a wait is too near: through the computer it takes ([\d.]+) µs")
+    edge, timeout = behind(1)
+    core, listens = "[core.md](core.md#sequences)", cycles()["WAIT_LISTEN_CYCLES"]
     return [
         ("entries", "of any number", "a file, a list, or what a program yields", cli),
         ("from launch to launch, in the queue", time(QUEUE_MIN_CYCLES), f"{QUEUE_MIN_CYCLES} cycles", cli),
         ("entries beyond what the queue holds, `--sim`", f"{int(carries):,} entries/s", "exact, in simulated time", cli),
-        ("from an edge to the launch behind a wait, `--sim`", f"{behind} µs", "by the responder: see below", cli),
+        ("from an edge to the launch behind a wait, in the board", time(edge), f"{edge} cycles, exact: no jitter", core),
+        ("from a timeout to the launch behind it, in the board", time(timeout), f"{timeout} cycles, exact: no jitter", core),
+        ("from a launch to the first edge that a wait in the board sees", time(listens), f"{listens} cycles at most", core),
+        ("timeout of a wait in the board", f"from {time(WAIT_LEAST_CYCLES)}", f"{WAIT_LEAST_CYCLES} cycles", cli),
+        ("from an edge to the launch behind a wait, by the computer, `--sim`", f"{by_host} µs", "by the responder: see below", cli),
         *(
             (f"port at {name}, without the driver", f"{port(number, 1)} entries/s", f"{port(number, 2)} ms behind a wait", page)
             for name, number in (("115200 baud", "115,200"), ("3 Mbaud", "3,000,000"))
@@ -476,8 +493,8 @@ def by_board() -> list[str]:
     c = cycles()
     out = [
         "| board | `SAMPLES=` | a tick | shortest period | longest period | highest bit rate "
-        "| edge to answer, pin to pin | inputs | LIN identifiers |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| edge to answer, pin to pin | inputs | LIN identifiers | events held |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, board in boards.all_boards().items():
         for phy in board.phys:
@@ -495,9 +512,27 @@ def by_board() -> list[str]:
                 f"{response_ns(choice):.0f} ns",
                 inputs,
                 choice.lin_entries,
+                f"{1 << choice.event_depth:,}",
             ]
             out.append("| " + " | ".join(map(str, cells)) + " |")
     return out
+
+
+def by_events() -> list[str]:
+    """Lines of the table of what the boards hold, with each of their FPGAs and variants."""
+    who: dict[int, list[str]] = {}
+    for name, board in boards.all_boards().items():
+        for fpga in board.fpgas:
+            for variant in board.variants:
+                choice = choose(name, fpga=fpga, variant=variant)
+                more = [*([fpga.upper()] if len(board.fpgas) > 1 else []), *([f"`VARIANT={variant}`"] if len(board.variants) > 1 else [])]
+                who.setdefault(choice.event_depth, []).append(" ".join([board.title, *more]))
+    size = 4 * regmap.EVENT_WORDS
+    return [
+        "| events held | burst of edges without loss | their records | boards |",
+        "|---|---|---|---|",
+        *(f"| {1 << n:,} | {burst(n):,} edges | {burst(n) * size:,} bytes | {', '.join(names)} |" for n, names in sorted(who.items())),
+    ]
 
 
 def table(title: str, rows: Iterable[Row], head: str) -> list[str]:
@@ -529,6 +564,14 @@ def page() -> str:
         "`SAMPLES=` chooses where there is a choice ([boards.md](boards.md)).",
         "",
         *by_board(),
+        "",
+        "## Bursts that nothing reads",
+        "",
+        "A board holds its events until a program reads them. It stands a burst of this many edges with",
+        "nobody reading; the last places are for launches, refusals and other events. An edge more is lost",
+        "and counted. The depth follows the FPGA's block RAM (`FPGA=`); `litepulse info` shows it.",
+        "",
+        *by_events(),
     ]
     return "\n".join(out) + "\n"
 

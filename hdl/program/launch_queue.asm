@@ -79,12 +79,13 @@ not_fired:                              |               | if flush disarm else p
 + again_load: DISTANCE + OVER           | load_far      | watch
 + behind: 0 + TICK_LO                   | width
 + timeout:                              | do stop
++ # a wait that is refused ends here, too: with `stop` nothing behind it leaves
++ no_edge: 0 + LAUNCH                   | emit
 +         0 + LAUNCH                    | emit
 +         0 + LAUNCH                    | emit
-+         0 + LAUNCH                    | emit
-+ timeout_told: 0 + LAUNCH              | emit          | if acked timeout_what else timeout_told
-+ timeout_what:                         |               | if flag stopped else timeout_pop
-+ timeout_pop:                          | do pop
++ no_edge_told: 0 + LAUNCH              | emit          | if acked no_edge_what else no_edge_told
++ no_edge_what:                         |               | if flag stopped else no_edge_pop
++ no_edge_pop:                          | do pop
 +         BEFORE_LO = 0 + TICK_LO
 +         BEFORE_HI = 0 + TICK_HI       |               | again
 + # what comes behind it is refused until a flush
@@ -99,9 +100,12 @@ not_fired:                              |               | if flush disarm else p
 +         0 + LAUNCH                    | emit
 + refuse_told: 0 + LAUNCH               | emit          | if acked stopped_told else refuse_told
 
-invalid:                                | do invalid    | over
-order:                                  | do order      | over
-late:                                   | do late       | over
+- invalid:                              | do invalid    | over
+- order:                                | do order      | over
+- late:                                 | do late       | over
++ invalid:                              | do invalid    | if wait no_edge else over
++ order:                                | do order      | if wait no_edge else over
++ late:                                 | do late       | if wait no_edge else over
 # freed at once: what comes next, or that nothing does, matters to best effort
 over:                                   | do pop
           BEFORE_LO = 0 + TICK_LO

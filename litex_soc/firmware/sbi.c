@@ -13,6 +13,8 @@ typedef unsigned int u32;
 #define CLEAR_CSR(name, bits) __asm__ volatile("csrc " #name ", %0" : : "r"(bits) : "memory")
 
 enum {
+	CAUSE_ILLEGAL = 2,
+	CAUSE_BREAKPOINT,
 	CAUSE_ECALL_S = 9,
 	STIP = 1 << 5,
 	MTIP = 1 << 7,
@@ -35,6 +37,7 @@ enum {
 #define SBI_SUCCESS 0u
 #define SBI_NOT_SUPPORTED ((u32)-2)
 #define SBI_INVALID_PARAM ((u32)-3)
+#define EBREAK 0x00100073u
 #define SPEC_VERSION 0x01000000u
 #define IMPLEMENTATION_ID 0x4c50u	/* in no other list */
 
@@ -135,6 +138,9 @@ void shim_trap(u32 *frame)
 	} else if (cause == CAUSE_ECALL_S) {
 		WRITE_CSR(mepc, READ_CSR(mepc) + 4);
 		supervisor_call(frame);
+	} else if (cause == CAUSE_ILLEGAL && READ_CSR(mtval) == EBREAK) {
+		/* This CPU has no ebreak, which the kernel needs for WARN() and kprobes. */
+		hand_on(CAUSE_BREAKPOINT);
 	} else {
 		hand_on(cause);
 	}

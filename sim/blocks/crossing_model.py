@@ -60,10 +60,11 @@ class Ring:
         least = self.put.at(now - delay) - self.taken.count
         assert least <= seen <= most, f"{seen} waiting, not {least}..{most}"
 
-    def check_writer(self, seen, now, delay):
-        """`seen` entries of room, by the side that puts them in."""
+    def check_writer(self, seen, now, delay, end=None):
+        """`seen` entries of room, by the side that puts them in; it counts to `end`."""
         most = self.depth - (self.put.count - self.taken.count)
         least = self.depth - (self.put.count - self.taken.at(now - delay))
+        least, most = (count if end is None else min(count, end) for count in (least, most))
         assert least <= seen <= most, f"room for {seen}, not {least}..{most}"
 
     def oldest(self, index=0):

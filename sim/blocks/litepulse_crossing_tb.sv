@@ -3,6 +3,7 @@
 `include "litepulse_types.svh"
 module litepulse_crossing_tb #(
     parameter int EV_AW   = 8,
+    parameter int NEAR_AW = EV_AW,
     parameter int RX_AW   = 9,
     parameter int RING_AW = 6,
     parameter int TX_AW   = 9,
@@ -12,7 +13,7 @@ module litepulse_crossing_tb #(
     input  logic                pulse_clk,
     input  logic                pulse_rst,
     input  ev_write_t           ev_write,
-    output logic [EV_AW:0]      ev_free,
+    output logic [NEAR_AW:0]    ev_free,
     input  rx_write_t           rx_write,
     output logic [RING_AW-1:0]  rx_free,
     output tx_head_t            tx_head,
@@ -70,6 +71,7 @@ module litepulse_crossing_tb #(
 
   litepulse_cdc #(
       .EV_AW  (EV_AW),
+      .NEAR_AW(NEAR_AW),
       .RING_AW(RING_AW),
       .TX_AW  (TX_AW),
       .LQ_AW  (LQ_AW)

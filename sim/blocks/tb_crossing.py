@@ -37,6 +37,7 @@ DEPTH = {
     name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default))
     for name, default in (("EV", 8), ("RX", 9), ("RING", 6), ("TX", 9), ("LQ", 6))
 }
+NEAR = 1 << int(os.environ.get("LITEPULSE_PARAM_NEAR_AW", DEPTH["EV"].bit_length() - 1))  # free places for events that pulse counts
 RING = DEPTH["RING"] - 1  # received records that fit into the crossing's ring, besides the one that is being moved
 LEVELS = 0b01101110  # status bits that are plain levels; 0, 4, 5 and 7 are made with what sys knows
 STATUS = ("tx_idle", "train_running", "train_pending", "resp_armed", None, "queue_idle", "line_busy", "rx_busy")  # of the pulse side
@@ -49,6 +50,7 @@ def duration(cycles):
 
 
 PULSE_DELAY, SYS_DELAY, MOVE_DELAY = duration(PULSE_KNOWS), duration(SYS_KNOWS), duration(MOVED)
+EVENT_DELAY = PULSE_DELAY + (2 * PULSE_PERIOD if NEAR < DEPTH["EV"] else 0)  # a deep ring counts in two steps more
 
 
 def now():
@@ -166,7 +168,7 @@ class Crossing:
             if self.launch_read:
                 assert members(dut.lq_head, "lq_head_t")["data"] == self.launch_read[0], "launch word"
             ev_free, rx_free = int(dut.ev_free.value), int(dut.rx_free.value)
-            self.events.check_writer(ev_free, time, PULSE_DELAY)
+            self.events.check_writer(ev_free, time, EVENT_DELAY, NEAR)
             # a record that is being moved has left the ring, and may be the next already
             waiting = self.receive.put.count - self.stored.at(time - PULSE_DELAY)
             room = self.stored.count + 2 - self.receive.put.count
@@ -569,7 +571,7 @@ class Crossing:
             self.answered[name] = Timeline()
         for name, value in self.counters.items():
             assert self.counts()[name] == value % COUNTER.get(name, 1 << 8), name
-        for depth, name in ((DEPTH["EV"], "ev_free"), (RING, "rx_free"), (DEPTH["LQ"], "lq_free"), (DEPTH["TX"], "tx_free")):
+        for depth, name in ((NEAR, "ev_free"), (RING, "rx_free"), (DEPTH["LQ"], "lq_free"), (DEPTH["TX"], "tx_free")):
             assert int(getattr(self.dut, name).value) == depth, name
         assert int(self.dut.status.value) == 0xEF
         # every fault was reported in time, and nothing else was
@@ -605,7 +607,7 @@ async def traffic(dut):
     rng, corners = bench.rng, set()
 
     def look():
-        for name, depth in (("ev_free", DEPTH["EV"]), ("rx_free", RING), ("tx_free", DEPTH["TX"]), ("lq_free", DEPTH["LQ"])):
+        for name, depth in (("ev_free", NEAR), ("rx_free", RING), ("tx_free", DEPTH["TX"]), ("lq_free", DEPTH["LQ"])):
             value = int(getattr(dut, name).value)
             if value in (0, depth):
                 corners.add((name, value == 0))

@@ -21,6 +21,7 @@ CLOCKS = {
 SLOW = ("same", "sys_quadruple_random", "unrelated", *(("sys_half_random",) if LONG else ()))
 QUICK = ("unrelated",)  # for the quick tier
 SMALL = {"EV_AW": 4, "RX_AW": 5, "RING_AW": 2, "TX_AW": 4, "LQ_AW": 2}
+DEEP = {**SMALL, "EV_AW": 5, "NEAR_AW": 3}  # a ring of events whose free places are not all counted
 
 
 def run(clocks, simulator, parameters=SMALL, **options):
@@ -43,3 +44,15 @@ def test_crossing(clocks, simulator):
 @pytest.mark.parametrize("simulator", ["verilator", *(["icarus"] if LONG else [])])
 def test_crossing_at_full_depth(simulator):
     run((20832, 41664, 9000), simulator, {}, testcase=["traffic", "reset_in_the_middle"])
+
+
+@pytest.mark.parametrize(
+    "clocks",
+    [
+        pytest.param(clocks, marks=() if clocks in QUICK else pytest.mark.full)
+        for clocks in ("same", "sys_half_random", "sys_quadruple_random", "unrelated")
+    ],
+)
+def test_crossing_of_a_deep_ring(clocks):
+    """Its free places are counted to an end, and its records are written a cycle later."""
+    run(CLOCKS[clocks], "verilator", DEEP)

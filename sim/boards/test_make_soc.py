@@ -14,6 +14,7 @@ import pytest
 from litex_soc import boards
 from litex_soc.bitstream import write_sources
 from litex_soc.board import CORES, choose
+from litex_soc.limits import depths
 from litex_soc.phys import HDL, PHYS
 
 pytestmark = pytest.mark.full  # nextpnr says where a board's pins lie, and the step `test` has none
@@ -185,6 +186,31 @@ def test_clocks(written, name, fpga, samples, core):
         assert needed["pulse_clk"] == pulse == choice.pulse_hz / 10**6
 
 
+# Block RAMs: of the part, and of a build besides the events (docs/boards.md); a record takes 128 of their 16 Kibit.
+EVENT_DEPTHS = {"25f": 12, "45f": 13, "85f": 14}
+RAMS, BESIDE = {"25f": 56, "45f": 108, "85f": 208}, {"uartbone": 11, "linux": 44}
+
+
+@pytest.mark.parametrize("fpga, variant", [(fpga, variant) for fpga in RAMS for variant in BESIDE if (fpga, variant) != ("25f", "linux")])
+def test_events_fill_the_block_ram(fpga, variant):
+    """As many as the core can hold, or as leave a tenth of the block RAMs free."""
+    those = [board for board in boards.all_boards().values() if fpga in board.fpgas and variant in board.variants]
+    assert those
+    for board in those:
+        depth = choose(board.name, fpga=fpga, variant=variant).event_depth
+
+        def used(depth):
+            return (128 << depth) // 16384 + BESIDE[variant]
+
+        assert used(depth) <= 0.9 * RAMS[fpga]
+        assert depth == depths()["event"][1] or used(depth + 1) > 0.9 * RAMS[fpga]
+
+
+@pytest.mark.parametrize("name", ["icebreaker", "alchitry_cu"])
+def test_small_parts_hold_the_default_number_of_events(name):
+    assert choose(name).event_depth == 8
+
+
 @pytest.mark.parametrize("name, fpga, samples, core", WITH_CORE)
 def test_wiring(written, name, fpga, samples, core):
     """Core and PHY have parameters that fit each other, no port that there is not and none left open; their sources are there, once."""
@@ -197,7 +223,7 @@ def test_wiring(written, name, fpga, samples, core):
         "S": samples,
         "INPUTS": inputs,
         **dict(zip(("LATENCY_IN", "LATENCY_OUT"), LATENCIES[choice.phy])),
-        "EV_AW": 8,
+        "EV_AW": EVENT_DEPTHS.get(fpga, 8),
         "RX_AW": 9,
         "TX_AW": 9,
         "LQ_AW": 6,

@@ -341,7 +341,7 @@ class Wait:
     channel: int
     rise: bool = True
     fall: bool = False
-    stop: bool = False  # a timeout stops the queue until a flush
+    stop: bool = False  # a timeout stops the queue until a flush, and so does a refusal
     exclusive: bool = False
     inputs: int = 4
 
@@ -397,6 +397,8 @@ def run_sequence(entries, edges_of, samples, before=0):
             edge = next(stamps, None)
             entry.end = End(edge, False) if edge is not None and edge <= entry.place else End(entry.place, True)
             before, stopped = entry.end.tick, entry.end.timeout and wait.stop
+        elif isinstance(entry.launch, Wait):
+            stopped = stopped or entry.launch.stop
     return [Grant(e.place, e.launch, QUEUE, e.tag) for e in entries if e.fate is None and not isinstance(e.launch, Wait)]
 
 

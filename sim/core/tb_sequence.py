@@ -453,6 +453,45 @@ async def test_promise1_waits_that_are_refused(dut):
 
 
 @cocotb.test()
+async def test_promise1_a_wait_that_stops_is_refused(dut):
+    """late, order and invalid: nothing behind it leaves, relative or not, until a flush. Behind one that goes on, all does."""
+    bench = await start(dut, "2:1")
+    fates = {LATE: wait(0, stop=True), ORDER: wait(0, stop=True), INVALID: wait(15, stop=True), None: wait(15, rise=False)}
+    for fate, refused in fates.items():
+        for relative in (True, False):
+            bench.events.clear()
+            since, begin = bench.now, bench.ahead(10)
+            place = {LATE: 1, ORDER: -5}.get(fate, 400 * S)  # a tick behind the launch before it there is no time
+            entries = [
+                SequenceEntry(begin, pulse(bench), 1),
+                SequenceEntry(place % (1 << 64) if relative else begin + place, refused, 2, relative=relative, late=fate == LATE),
+                SequenceEntry(2000 * S, pulse(bench), 3, relative=True),
+                SequenceEntry(400 * S, pulse(bench), 4, relative=True),
+                SequenceEntry(SPACE, wait(0), 5, relative=True),
+                SequenceEntry(begin + 9000 * S, pulse(bench), 6),
+            ]
+            await put_all(bench, entries[:-1])
+            await finish(bench, begin + 3000 * S)
+            await put_all(bench, entries[-1:])  # what comes later, too
+            await finish(bench, bench.now + (200 * S if fate else 9200 * S))
+            granted, _ = arbitrate(run_sequence(entries, {0: []}, S))
+            same_list("outcomes", seen_outcomes(bench), outcomes(entries, granted))
+            bench.check_line(granted, since=since)
+            assert [e.fate for e in entries] == ([None, fate, *[ORDER] * 4] if fate else [None, INVALID, *[None] * 4])
+            assert bench.status("queue_idle")
+            bench.events.clear()
+            since = bench.now
+            await bench.command(flush_queue=1)
+            again = SequenceEntry(bench.ahead(3), pulse(bench), 7)
+            await put_all(bench, [again])
+            await finish(bench, again.tick)
+            granted, _ = arbitrate(run_sequence([again], {}, S))
+            same_list("outcomes", seen_outcomes(bench), outcomes([again], granted))
+            bench.check_line(granted, since=since)
+            figure(1, "entries behind a refused wait that stops", 4 if fate else 0)
+
+
+@cocotb.test()
 async def test_promise1_a_delay_before_a_wait(dut):
     """A wait without a direction ends at its tick, whatever its channel does. The wait behind it ends at no edge up to there, and at each
     from TIMEOUT_MIN_CYCLES behind it on."""

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Promise 6 on the whole core: nothing is lost in silence."""
 
+import os
 from fractions import Fraction
 
 import cocotb
 
 from litex_soc import regmap
-from sim.core.bench import CONSTANTS, FAST, LINE, Bench, S, figure
+from sim.core.bench import CONSTANTS, FAST, LINE, Bench, Record, S, figure
 from sim.core.model import FRAME, OVERFLOW, PULSE, EventFifo, Grant, Launch, Profile
 
-DEPTH = 256
+DEPTH = 1 << int(os.environ.get("LITEPULSE_PARAM_EV_AW", "8"))
 RX_DEPTH = 512
 RING = 63  # received records that wait in the crossing when the host reads none
 RX_FULL = RX_DEPTH + RING
@@ -87,6 +88,41 @@ async def test_promise6_overflow_exact(dut):
     check_fifo(bench, fifo)
     bench.check_sequence()
     figure(6, "events lost and reported", sum(r.data for r in bench.select(OVERFLOW)))
+
+
+@cocotb.test()
+async def test_promise6_longest_burst(dut):
+    """Nobody reads: a burst of as many edges as fit loses none, and one more is counted as lost."""
+    bench, _ = await start_bench(dut)
+    count, spacing = DEPTH - regmap.EVENT_RESERVE, 4
+    start = bench.now + 8 * S
+    await bench.play_aux([(start + n * spacing * S, 0, 1 - n % 2) for n in range(count)])
+    await bench.cycles(40)
+    await bench.sys_cycles(40)
+    head = await bench.header("EVENTS")
+    assert (head["ready"], head["lost"]) == (count, 0), head
+    await bench.play_aux([(bench.now + 8 * S, 0, 1)])
+    await bench.cycles(40)
+    await bench.sys_cycles(40)
+    head = await bench.header("EVENTS")
+    assert (head["ready"], head["lost"], int(dut.ev_ready.value)) == (count, 1, count), head
+    # The oldest of each window, then the rest: what a record says tells its place in the burst.
+    number = 0
+    while number < count:
+        shown = min(511, count - number)
+        some = (0, shown // 2, shown - 1)
+        words = [await bench.read_block(regmap.REGIONS["EVENTS"][0] + 16 * (1 + n), regmap.EVENT_WORDS) for n in some]
+        for at, record in zip(some, map(Record, words), strict=True):
+            said = (record.kind, record.seq, record.tick)
+            assert said == (2, number + at & 0xFFFF, start + (number + at) * spacing * S), (number, at, said)
+        await bench.ack("EVENTS", shown)
+        number += shown
+    bench.positions["EVENTS"] = number
+    await bench.sys_cycles(60)
+    await bench.cycles(60)
+    (gap,) = await bench.drain()
+    assert (gap.kind, gap.data, gap.seq) == (OVERFLOW, 1, number & 0xFFFF)
+    figure(6, "edges of the longest burst", count)
 
 
 @cocotb.test()

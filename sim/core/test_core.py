@@ -101,6 +101,20 @@ def test_core_with_sequences(samples):
     simulate_core(modules, samples, "verilator", {"SEQUENCE": 1}, timeout=3600 if LONG else 600)
 
 
+# A FIFO of events that is deeper than the window shows, and the deepest.
+@pytest.mark.parametrize(
+    "depth, samples, cases",
+    [
+        (9, 2, ("test_promise6_overflow_exact",)),
+        (14, 1, ("test_promise6_longest_burst",)),
+        pytest.param(10, 4, ("test_promise6_overflow_exact", "test_promise6_longest_burst"), marks=pytest.mark.full),
+        pytest.param(14, 4, ("test_promise6_longest_burst",), marks=pytest.mark.full),
+    ],
+)
+def test_deep_events(depth, samples, cases):
+    simulate_core(["tb_streams"], samples, "verilator", {"EV_AW": depth}, testcase=list(cases), timeout=3600)
+
+
 # The carries of the time base: the tick count starts some thousand cycles before the power of two. Each module with the cases that
 # meet it, all of one build in one run.
 ACROSS = {

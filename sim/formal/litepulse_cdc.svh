@@ -32,7 +32,7 @@
     assume (3'(tx_write.valid) + 3'(lq_write.commit) + 3'(ev_read.free) + 3'(cfg_write.valid) + 3'(snap_request.start) <= 1);
     if (f_deed && done) assume (tx_write.valid && f_pushing);
     if (f_bus_deed) assume (!lq_write.en);
-    if (ev_read.free) assume (ev_read.count <= 9'(f_ev_ready));
+    if (ev_read.free) assume (ev_read.count <= 15'(f_ev_ready));
     if (tx_write.valid) assume (tx_free != '0);
     if (lq_write.en || lq_write.commit) assume (lq_nfree != '1);
     if (lq_read.free) assume (lq_avail != '0);
@@ -57,6 +57,8 @@
   logic f_rx_any, f_rx_took;  // a record has been taken; in this turn
   logic f_rx_quiet, f_rx_done;  // sys passed in the last cycle with room for a record and no byte being received; all had been moved
   wire f_snap_end = snap_word == SNAP_HI && !(snap_top && !state.tick[31]);
+
+  wire f_ev_staged = NEAR_AW != EV_AW && ev_store;
 
   always_ff @(posedge pulse_clk) begin
     f_tick_was <= state.tick;
@@ -188,11 +190,11 @@
     if (f_ok) begin
       // Promised: no overrun, no underrun, what each side knows is safe; every entry comes out as it went in.
       assert (f_ev_0 <= EV_DEPTH && f_rx_0 <= (RING_AW + 1)'(RX_DEPTH) && f_tx_2 <= TX_DEPTH - (TX_AW + 1)'(f_tx_owed) && f_lq_0 <= LQ_DEPTH);
-      assert (ev_free <= EV_DEPTH - f_ev_0 && rx_free == RX_DEPTH - f_rx_0[RING_AW-1:0]);
+      assert ((EV_AW + 1)'(ev_free) <= f_ev_count && f_ev_count <= EV_DEPTH - f_ev_0 && rx_free == RX_DEPTH - f_rx_0[RING_AW-1:0]);
       assert (tx_free == TX_DEPTH - f_tx_2 - (TX_AW + 1)'(f_tx_owed));
       if (!f_bus_deed) assert (lq_nfree == ~(LQ_DEPTH - f_lq_0));
       if (!f_bus_deed) assert (f_ev_ready <= f_ev_2);
-      assert (~ev_records.nready == 9'(f_ev_ready));  // whatever the depth
+      assert (~ev_records.nready == 15'(f_ev_ready));  // whatever the depth
       assert (lq_avail <= f_lq_2);
       // a record is only taken when there is one, and at most once in a turn
       if (rx_fetched.take) assert (f_rx_2 != '0 && rx_fetch.idle && rx_fetch.room && sys_turn && !f_rx_took);
@@ -256,14 +258,16 @@
         assert (f_snap_mem == f_tick[31:0]);
       assert (snap_word != 2'd0 && (snap_go || snap_word == SNAP_LOST));
     end
-    if (f_ev_known) assert (f_ev_mem == f_ev_data);
+    // a deep ring's record is written a cycle after its pointer has moved, and before it is handed over
+    if (f_ok && f_ev_staged) assert (f_ev_4 != '0 && ev_place == ev_wptr[EV_AW-1:0] - 1'b1);
+    if (f_ev_known) assert ((f_ev_staged && ev_place == f_ev_n[EV_AW-1:0] ? ev_stored[32*f_ev_w+:32] : f_ev_mem) == f_ev_data);
     if (f_rx_known) assert (f_rx_mem == f_rx_data);
     if (f_tx_known) assert (f_tx_mem == f_tx_data);
     if (f_lq_known) assert (f_lq_mem == f_lq_data);
     if (f_pulse_zero) begin
       assert (ev_wptr == EV_FIRST_NUMBER && rx_waddr == '0 && f_rx_wr == '0 && f_rx_sent == '0 && f_rx_part == '0 && f_tx_r == '0 && tx_rptr == '0 && lq_rptr == '0);
       assert (ev_noldest_v == ~EV_FIRST_NUMBER && f_rx_pulse == '0 && !rx_flag_v && f_lq_pulse == '0 && !lq_flag_v);
-      assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && f_tx_pops == '0);
+      assert (ev_free == {1'b1, {NEAR_AW{1'b0}}} && f_ev_count == EV_DEPTH && !f_ev_staged && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && f_tx_pops == '0);
       assert (!cfg_ack && !cfg_bad && !f_cfg_dones && !f_cfg_bad_given && snap_word == SNAP_LOST && !snap_ack);
       assert (!cfg_flag_v && !snap_flag_v);
       assert (!f_ev_known && !f_rx_known && !f_tx_read && !f_lq_read && !f_snap_known);

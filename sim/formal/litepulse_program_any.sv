@@ -13,6 +13,7 @@ module litepulse_program (
 endmodule
 
 // with sequences, where thread 0 begins at 256
+// verilog_lint: waive module-filename
 module litepulse_program_sequence (
     input  logic        clk,
     input  logic        en,

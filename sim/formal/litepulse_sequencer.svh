@@ -44,7 +44,7 @@
   // the age of an edge, in place of the low bits of its word
   logic [31:0] g_hides;
   assign g_hides = (SEQUENCE && !g_thread && b == litepulse_program_pkg::S_WORD_AGE)
-      ? {{(24-SL){1'b1}}, (8+SL)'({age, age_off} >> (3 - SL))} : '1;
+      ? (32'hffffff00 + 32'(age)) * 32'(S) + 32'(age_off & 3'(S - 1)) : '1;
   assign g_writes = g_cycle == 2'd1 && g_result_valid && g_code[litepulse_program_pkg::F_WE] && !rst;  // of the one before
   assign g_cond   = {g_thread ? train_cond : queue_cond, g_result[31], g_result[31:0] == 32'd0, !g_result[32], g_result[32], 1'b0};
   assign g_spec   = {1'b0, g_a} + {1'b0, g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}}

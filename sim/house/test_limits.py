@@ -33,7 +33,8 @@ def test_what_newcomers_met_only_in_errors():
 
 
 def test_every_row_names_a_page():
-    rows = [line for line in limits.page().splitlines() if line.count(" | ") == 3 and not line.startswith("| |")]
+    page = re.sub(r"(?s)\n#+ Bursts that nothing reads\n.*?(?=\n#|\Z)", "", limits.page())  # its table has other columns
+    rows = [line for line in page.splitlines() if line.count(" | ") == 3 and not line.startswith("| |")]
     assert len(rows) > 50
     for row in rows:
         (page,) = re.findall(r"\[[\w. -]+\]\(([\w./-]+\.md)(?:#[\w-]+)?\) \|$", row)

@@ -178,9 +178,9 @@ def test_a_wait_that_ends():
     by_edge = SEQUENCE.longest("watch", "ended", ("disarm", "behind", "timeout", "again_place")) + SEQUENCE.longest("ended", "idle")
     behind = SEQUENCE.longest("watch", "timeout", ("disarm", "again_place", "ended"))
     in_vain = SEQUENCE.longest("watch", "timeout", ("disarm", "mark", "again_load"))
-    told = SEQUENCE.longest("timeout", "idle", ("stopped",))
+    reported = SEQUENCE.longest("timeout", "idle", ("stopped",))
     edge = 1 + seen + (by_edge - 1 + next_one) * INSTRUCTION + CONDITION_TIME + lead
-    timeout = over()[1] + COUNTED_WRAPPED + seen + (in_vain - 1 + told + next_one) * INSTRUCTION + CONDITION_TIME + lead
+    timeout = over()[1] + COUNTED_WRAPPED + seen + (in_vain - 1 + reported + next_one) * INSTRUCTION + CONDITION_TIME + lead
     print(f"SEQUENCE_MIN_CYCLES {edge}, TIMEOUT_MIN_CYCLES {timeout}")
     assert cycles()["SEQUENCE_MIN_CYCLES"] >= edge and cycles()["TIMEOUT_MIN_CYCLES"] >= timeout
     # to the strobe of the record, in its instruction's cycle 5
@@ -197,6 +197,36 @@ def test_a_wait_that_ends():
     }
     print(ages)
     assert age >= max(ages.values())
+
+
+def test_a_wait_that_stops_stops():
+    """Each way on which a wait is refused or times out leads to where `stop` is looked at; a launch that is refused never does."""
+    code = SEQUENCE.program.code
+    conditions = assemble.CONDITIONS[assemble.SEQUENCE]
+    end, over_ = SEQUENCE.at("no_edge"), SEQUENCE.at("over")
+    for label in ("invalid", "order", "late"):
+        word = code[SEQUENCE.at(label)]
+        assert conditions[field(word, "cond")] == "wait"
+        assert (SEQUENCE.same[field(word, "next") | 1], SEQUENCE.same[field(word, "next")]) == (end, over_)
+    assert SEQUENCE.next[SEQUENCE.at("timeout")] == {end}
+    # from there to the next entry only by way of `flag`
+    looked = SEQUENCE.at("no_edge_what")
+    assert conditions[field(code[looked], "cond")] == "flag"
+    assert SEQUENCE.next[looked] == {SEQUENCE.at("stopped"), SEQUENCE.at("no_edge_pop")}
+    reached, todo = set(), [end]
+    while todo:
+        address = todo.pop()
+        if address not in reached and address != looked:
+            reached.add(address)
+            todo += SEQUENCE.next[address]
+    assert SEQUENCE.at("idle") not in reached and SEQUENCE.at("place") not in reached
+
+
+def test_relative_lmin():
+    """Of a relative entry, also behind one that was refused: 12 cycles more, as docs/core.md says."""
+    lmin = SAMPLE + (SEQUENCE.longest("idle", "place", ("disarm",)) + NEAR) * INSTRUCTION - WORDS["S", "HEAD_START"]
+    print(f"Lmin of a relative entry {lmin}")
+    assert cycles()["LMIN_CYCLES"] + 12 >= lmin
 
 
 def test_queue_lmin():

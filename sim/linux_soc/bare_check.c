@@ -85,7 +85,7 @@ static void machine_mode(u32 device_tree)
 	} while (!(value & 1 << 5) && last - now < 100000);
 	say("timer", error, last - now);
 
-	/* an unknown extension, the version, an instruction that is illegal */
+	/* an unknown extension, the version, an instruction that is illegal, one that the shim adds */
 	a7 = 0x12345678;
 	__asm__ volatile("ecall" : "+r"(a0), "+r"(a1) : "r"(a6), "r"(a7) : "memory");
 	error = a0;
@@ -94,6 +94,8 @@ static void machine_mode(u32 device_tree)
 	say("sbi", error, a1);
 	__asm__ volatile("li s11, 0\n\t.word 0xffffffff\n\tmv %0, s11\n\tmv %1, s10" : "=r"(value), "=r"(error) : : "s10", "s11", "t6");
 	say("illegal", value, error);
+	__asm__ volatile("li s11, 0\n\tebreak\n\tmv %0, s11\n\tmv %1, s10" : "=r"(value), "=r"(error) : : "s10", "s11", "t6");
+	say("ebreak", value, error);
 	say("dtb", REG(device_tree), device_tree);
 }
 

@@ -101,6 +101,7 @@ def test_the_machine(machine, started, tmp_path):
         assert numbers["timer"][0] == 0 and 5000 <= numbers["timer"][1] < 7000
         assert numbers["sbi"] == [0xFFFFFFFE, 0], "an unknown extension is not supported, base is there"
         assert numbers["illegal"] == [1, 2], "one trap, of an illegal instruction"
+        assert numbers["ebreak"] == [1, 3], "one trap, of a breakpoint: the CPU calls it illegal"
         assert numbers["interrupt"] == [machine.description["interrupts"]["pulse"], 0x101]
     else:
         bit = 1 << machine.description["interrupts"]["pulse"]

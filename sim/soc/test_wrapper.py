@@ -64,7 +64,7 @@ def test_frequencies():
         (Pads(4), {"inputs": 3}, "4 aux pins, but only 3 inputs"),
         (Pads(0), {"inputs": 16}, "must be 2 to 16"),
         (Pads(0), {"inputs": 0}, "must be 2 to 16"),
-        (Pads(0), {"event_depth": 9}, "event_depth 9: must be 5 to 8"),
+        (Pads(0), {"event_depth": 15}, "event_depth 15: must be 5 to 14"),
         (Pads(0), {"receive_depth": 2}, "receive_depth 2: must be 3 to 9"),
         (Pads(0), {"transmit_depth": 16}, "transmit_depth 16: must be 2 to 15"),
         (Pads(0), {"launch_depth": 0}, "launch_depth 0: must be 1 to 15"),

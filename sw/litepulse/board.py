@@ -19,7 +19,7 @@ from litepulse import backends, reference
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, ClockReading, Identity, Status, Stopped, TrainChange, check_port
 from litepulse.backends.wallclock import ClockTick, ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
-from litepulse.discipline import Disciplined
+from litepulse.discipline import Disciplined, DisciplinedByDriver, can_follow
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
 from litepulse.event_clock import EventClock, FedClock, UtcOfEvents
 from litepulse.job import Job
@@ -51,7 +51,7 @@ from litepulse.plan import (
 )
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_burst, check_echo, check_trigger, period_of_burst
 from litepulse.sequence import Sequence
-from litepulse.sequence_plan import KEPT, Meaning, SequenceEntry, SequencePlan, masks, sized
+from litepulse.sequence_plan import BOARD, HOST, KEPT, NO_WAITS, Meaning, SequenceEntry, SequencePlan, masks, sized
 from litepulse.sequence_plan import check as check_sequence
 from litepulse.train import Train, change_train, check_width
 from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, to_fraction, whole, within
@@ -353,9 +353,9 @@ class Board:
         as soon as possible unless given;
         loopback: the receiver listens inside the core; limit: of pulses whose ticks are kept in `record`, None: all; listener: hears of
         each pulse when it is known
-        clock: 'utc', 'phc:0' for /dev/ptp0, 'pps:0' or 'harp:0' for a pulse per second or a Harp clock at input 0: the train follows
-        it as long as the job runs, a Disciplined: `rate` pulses in each of its seconds, pulse 0 at a whole one, or at `start` as
-        'utc:12:00:00' has it; follow_steps: also when it jumps
+        clock: 'utc', 'phc:0' for /dev/ptp0, 'phc' for the board's own PTP clock, 'pps:0' or 'harp:0' for a pulse per second or a Harp
+        clock at input 0: the train follows it as long as the job runs, a Disciplined: `rate` pulses in each of its seconds, pulse 0 at
+        a whole one, or at `start` as 'utc:12:00:00' has it; follow_steps: also when it jumps
         """
         train = self.train_to_begin(
             rate,
@@ -419,6 +419,8 @@ class Board:
         if seconds is not None:
             self.timescale.period(plan.period.ticks, CHANGE_MIN_PERIOD, "period" if rate is None else "rate")
             per_second = self.tick_hz / period_of(self.timescale, rate, period)[0]
+            if clock == "phc" and not follow_steps and can_follow(self, per_second):
+                return DisciplinedByDriver(self, plan, seconds, per_second, start, limit=limit, listener=listener)
             return Disciplined(self, plan, seconds, per_second, start, bool(follow_steps), limit, listener)
         if start is not None:
             plan = dataclasses.replace(plan, start=self.tick_of(start, "start"))
@@ -716,6 +718,7 @@ class Board:
         start: When | None = None,
         profiles: Mapping[int, tuple[Number | str, Format | str]] | None = None,
         inputs: Iterable[Whole | str] = (),
+        waits: str | None = None,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
         invert: bool = False,
@@ -730,9 +733,15 @@ class Board:
         repeat: runs, each behind the last entry of the one before, or for each edge of `on`; 0: without end
         start: the beginning, soon unless given
         profiles: {2: (baud, format)}, numbers 2 and 3, for entries that name them; inputs: channels that entries which are no list wait for
+        waits: 'board': its launch queue waits for edges, so a launch leaves microseconds behind one; 'host': the computer does, which takes
+        milliseconds; None: the computer if that is fast enough for all entries of a list, or they are no list, else the board where it can
 
         BadInput if the backend cannot carry it. Underrun, while you iterate, if a launch could not be queued in time: it does not leave.
         """
+        if waits not in (None, BOARD, HOST):
+            raise BadInput(f"waits: {shown(waits)} is not '{BOARD}' or '{HOST}'")
+        if waits == BOARD and not self.backend.identity.sequence:
+            raise Unsupported(f"{self.backend.identity.name}: {NO_WAITS}")
         fmt, scale = line_format(format, invert), self.timescale
         lines = {LAUNCH_PROFILE: profile_of(scale, baud, fmt)} | self._profiles(profiles, fmt.invert)
         meaning = Meaning(scale, lines, self.channel, timeout)
@@ -766,6 +775,7 @@ class Board:
             repeat,
             None if start is None else self.tick_of(start, "start"),
             bool(loopback),
+            waits=waits if self.backend.identity.sequence else HOST,
         )
         if finite:
             clock = time.thread_time()

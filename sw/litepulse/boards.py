@@ -457,6 +457,7 @@ class Boards(Listed[Board]):
         timeout: Time | None = None,
         repeat: Whole = 1,
         profiles: Mapping[int, tuple[Number | str, Format | str]] | None = None,
+        waits: str | None = None,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
         invert: bool = False,
@@ -472,6 +473,7 @@ class Boards(Listed[Board]):
                 timeout=timeout,
                 repeat=repeat,
                 profiles=profiles,
+                waits=waits,
                 baud=baud,
                 format=format,
                 invert=invert,
@@ -532,6 +534,8 @@ class Boards(Listed[Board]):
 
         if clock is None:
             return self._begin(lambda board, tick: board.begin(job(board, tick)), start, "utc", of, "start")
+        if clock == "phc":
+            raise BadInput("clock: 'phc' is another clock on each board: phc:0, /dev/ptp0, is one for all")
         seconds = [seconds_of(board, check_text(clock, "clock")) for board in self.boards]
         if start is None:
             start = self._whole_second(seconds[0])

@@ -10,24 +10,26 @@ from fractions import Fraction
 from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
 from litepulse.interrupt import Flag
 from litepulse.job import POLL_SECONDS, Item, Job, Poller, check_alone
-from litepulse.line import Launch, Profile
+from litepulse.line import Launch, Profile, QueueWait
 from litepulse.streams import Event, Lost, RxByte
 
 _AHEAD = 256  # launches taken from the iterable before there is room for them
 Entry = tuple[int, Launch]
+QueueEntry = tuple[int, Launch | QueueWait]  # for a queue with waits
 
 
 class SendRun:
     """Feeds timed launches into the queue and follows what became of each."""
 
-    def __init__(self, backend: Backend, profile: Profile, launches: Iterable[Entry | None], loopback: bool = False) -> None:
+    def __init__(self, backend: Backend, profile: Profile, launches: Iterable[QueueEntry | None], loopback: bool = False) -> None:
         """launches: (tick, Launch), ticks never decrease; taken as there is room, so the iterable may be long. None: nothing more yet."""
         self.backend, self.profile, self.loopback = backend, profile, loopback
         self.timescale = backend.identity.timescale
         self.source = iter(launches)
         self.exhausted = False
-        self.pending: list[Entry] = []
-        self.fed = self.reported = 0
+        self.pending: list[QueueEntry] = []
+        self.fed: int = 0
+        self.reported: int = 0
         self.launched: dict[int, int] = {}  # number: tick
         self.refused: dict[int, tuple[int, str]] = {}  # number: (tick, reason)
         self.received: list[RxByte] = []
@@ -185,7 +187,7 @@ class Feed(Job[Item]):
     def _prepare(self) -> None:
         self.run.prepare()
 
-    def start(self, launches: Iterable[Entry | None], keep: bool = True) -> None:
+    def start(self, launches: Iterable[QueueEntry | None], keep: bool = True) -> None:
         """Begins to feed (tick, Launch), or None where nothing more is known yet.
 
         keep: all outcomes are kept in `run`, else only the caller that iterates has them
@@ -194,7 +196,7 @@ class Feed(Job[Item]):
         self.run.keep = keep
         self.run.feed()
 
-    def _remember(self, launches: Iterable[Entry | None]) -> Iterator[Entry | None]:
+    def _remember(self, launches: Iterable[QueueEntry | None]) -> Iterator[QueueEntry | None]:
         number = 0
         for entry in launches:
             if entry is not None:

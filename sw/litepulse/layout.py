@@ -28,8 +28,11 @@ RESPONSE_MIN_CYCLES = 6
 RESPONSE_MIN_BYTE = 7
 SAMPLES_LATENCY_BYTE = 4  # more, with several samples per cycle
 BURST_MIN_CYCLES = 18
+SEQUENCE_MIN_CYCLES = 140
+TIMEOUT_MIN_CYCLES = 200
 SAMPLES_LATENCY = 3  # more, with several samples per cycle
 LIN_BIT_MIN = 64  # bit period of a LIN slave
+PHY_LATENCY = 5  # cycles by which the slowest PHY is later than the generic one; a board does not say which it has
 
 
 def pack(register: regs.Register, **values: int) -> int:

@@ -153,6 +153,39 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class QueueWait:
+    """An entry of the board's queue that ends at an edge of a channel, or at its tick; without a direction it is a delay up to there.
+
+    stop: what is behind it is refused if it ends at its tick
+    """
+
+    channel: int = 0
+    rise: bool = False
+    fall: bool = False
+    stop: bool = False
+
+    def entry(self, tick: int, tag: int) -> list[int]:
+        """The four words; the last one commits."""
+        values = {"channel": self.channel, "rise": self.rise, "fall": self.fall, "stop": self.stop, "kind": 3, "tag": tag}
+        return [tick & MASK32, tick >> 32, 0, pack(regs.WAIT_ENTRY[0], **values)]
+
+
+@dataclass(frozen=True)
+class Relative:
+    """An entry of the board's queue whose tick is its distance from the one before, or from the end of a wait."""
+
+    what: Launch | QueueWait
+
+    def entry(self, tick: int, tag: int) -> list[int]:
+        """The four words; the last one commits."""
+        *words, last = self.what.entry(tick, tag)
+        return [*words, last | pack(regs.LAUNCH_ENTRY[3], relative=1)]
+
+
+Queued = Launch | QueueWait | Relative  # an entry of the board's queue
+
+
+@dataclass(frozen=True)
 class Trigger:
     """What the responder answers: kind 'edge', 'byte', 'break' or 'lin', a LIN header that the table has an answer for."""
 

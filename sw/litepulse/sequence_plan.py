@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from litepulse.errors import BadInput, shown
-from litepulse.layout import LMIN_CYCLES, RESPONSE_MIN_CYCLES
+from litepulse.layout import LMIN_CYCLES, PHY_LATENCY, RESPONSE_MIN_CYCLES, SAMPLES_LATENCY, SEQUENCE_MIN_CYCLES, TIMEOUT_MIN_CYCLES
 from litepulse.line import Launch, Profile, Trigger
 from litepulse.plan import FARTHEST_DAYS, Order, Time, What, When, launch_from, launch_of, place_of
 from litepulse.units import Timescale, Whole, si, to_duration, within
@@ -19,6 +19,9 @@ KEPT = 100_000  # entries that are kept in memory; a longer collection is read a
 PROFILES = (1, 2, 3)  # numbers that entries may name; 1 is that of `baud` and `format`
 WAYS = ("rise", "fall", "both")
 QUEUE_MIN_CYCLES = 128  # from launch to launch in the queue: LMIN_CYCLES, and the report of the first one; 94 were seen to do
+WAIT_LEAST_CYCLES = 256  # of a delay or a timeout in the board: TIMEOUT_MIN_CYCLES, what a PHY adds, and LMIN_CYCLES less than it
+BOARD, HOST = "board", "host"  # what waits for an edge
+NO_WAITS = "its launch queue has no waits that this program reaches: the computer waits, and a launch follows an edge milliseconds later"
 DENSE = 4  # a stretch where the backend is busier than one part in so many is looked at without a pause
 _ABSOLUTE, _BEGINNING, _BEFORE = "tick", "beginning", "before"  # Entry.base
 
@@ -86,7 +89,8 @@ class Pace:
     """What a backend carries, in ticks.
 
     depth: launches that wait in the board; each: for one more of many; look: until room in the queue has been seen;
-    reaction: from an edge to the first launch behind it; nearest: from a launch to the next one in the queue
+    reaction: from an edge to the first launch behind it, through the computer; nearest: from a launch to the next one in the queue;
+    behind: the same as `reaction` where the board waits, from an edge and from a timeout; None: it has no waits, or they are not wanted
     """
 
     depth: int
@@ -94,6 +98,7 @@ class Pace:
     look: int
     reaction: int
     nearest: int
+    behind: tuple[int, int] | None = None
 
     def rate(self, timescale: Timescale) -> Fraction:
         """Entries per second that it carries for any length of time."""
@@ -108,6 +113,63 @@ def nearest(samples: int) -> int:
 def soonest(samples: int) -> int:
     """Ticks from the moment at which a launch is queued to its own, at least."""
     return LMIN_CYCLES * samples
+
+
+def behind(samples: int) -> tuple[int, int]:
+    """Ticks from the edge that ends a wait in the board, and from its timeout, to the launch behind it, at least."""
+    more = PHY_LATENCY + (SAMPLES_LATENCY if samples > 1 else 0)
+    return (SEQUENCE_MIN_CYCLES + more) * samples, (TIMEOUT_MIN_CYCLES + more) * samples
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a wait is done: by 'board' or 'host'. why: the board cannot; delay: a delay in the board is before it."""
+
+    by: str
+    why: str = ""
+    delay: bool = False
+
+
+class Places:
+    """What is before a wait in the board's queue, in ticks from wherever the caller counts: it decides whether the board can wait there."""
+
+    def __init__(self, timescale: Timescale, pace: Pace | None) -> None:
+        self._timescale, self._pace = timescale, pace
+        self._least = WAIT_LEAST_CYCLES * timescale.samples_per_cycle
+        self._before: int | None = None  # the last entry of the queue
+        self._free: int | None = None  # when the line is free behind it
+        self._mark: int | None = None  # the end of a wait of the computer, with nothing behind it
+
+    def launched(self, tick: int, free: int) -> None:
+        """A launch is queued. free: when the line is, behind it."""
+        self._before, self._free = tick, free
+
+    def board_waits(self, end: int) -> None:
+        """What follows counts from the end of a wait in the board."""
+        self._before = self._free = end
+
+    def host_waited(self, end: int) -> None:
+        """Nothing is in the queue."""
+        self._before, self._mark = None, end
+
+    def between_runs(self) -> int | None:
+        """Where the wait for the next run begins: when the line is free, or at the last launch if it is too short for a delay."""
+        if self._before is None or self._free is None:
+            return None
+        return self._free if self._free - self._before >= self._least else self._before
+
+    def way(self, wait: WaitPlan, tick: int) -> Way:
+        """Of a wait that begins at a tick."""
+        if self._pace is None or self._pace.behind is None:
+            return Way(HOST, "it has no waits")
+        named, gap = self._timescale.named, None if self._before is None else tick - self._before
+        if wait.timeout is not None and wait.timeout < self._least:
+            return Way(HOST, f"a timeout there is {named(self._least)} or more")
+        if gap is None and self._mark is not None and tick - self._mark < self._pace.reaction:
+            return Way(HOST, "it is too near behind a wait of the computer")
+        if gap is not None and 0 < gap < self._least:
+            return Way(HOST, f"it begins {named(gap)} behind the entry before: there that is 0, or {named(self._least)} or more")
+        return Way(BOARD, delay=gap != 0)
 
 
 class Meaning:
@@ -275,6 +337,7 @@ class Admission:
         self._last: int | None = None
         self._done: int | None = None  # when the last one has arrived in the board
         self._mark: int | None = None  # the end of the wait, while no launch is behind it
+        self._least = 0  # ticks behind it, if the board waits; 0: the computer does
         self._ready: int | None = None  # when the first one can be queued, until one had to wait for room
         self._since: tuple[int, int] = (0, 0)  # (number of launches, tick) at the beginning of the stretch without a pause
         self._count = 0
@@ -284,11 +347,20 @@ class Admission:
     def begin(self, mark: int | None, ready: int | None = None) -> None:
         """Nothing waits in the board. mark: the end of a wait; ready: from when on launches can be queued, None: long before the first."""
         self._ticks.clear()
-        self._mark, self._done, self._ready = mark, ready, ready
+        self._mark, self._done, self._ready, self._least = mark, ready, ready, 0
         self._since = (self._count, ready or 0)
         if mark is not None and self._pace is not None:
             self._done = mark + self._pace.reaction - self._pace.each
             self._since = (self._count, mark)
+
+    def wait(self, where: str, tick: int, way: Way, timeout: bool) -> int:
+        """A wait in the board that begins at a tick. When it ends, at the earliest. timeout: what is behind it may count from that."""
+        pace = self._pace
+        assert pace is not None and pace.behind is not None
+        for _ in range(1 + way.delay):
+            self._check_arrival(where, tick, pace)
+        self._mark, self._least, self._last = max(tick, self.order.free or 0), pace.behind[timeout], None
+        return self._mark
 
     def check(self, where: str, tick: int, launch: Launch) -> None:
         """The next launch."""
@@ -302,12 +374,20 @@ class Admission:
         if self._last is not None and self._last <= tick < self._last + pace.nearest:
             distance = named(tick - self._last)
             raise BadInput(f"{where}: {distance} behind the one before is too near: launches of the queue need {named(pace.nearest)}")
-        if self._mark is not None and tick < self._mark + pace.reaction:
-            fastest = si(Fraction(RESPONSE_MIN_CYCLES) / self._timescale.clock_hz, "s")
+        least = self._least or pace.reaction
+        if self._mark is not None and tick < self._mark + least:
+            fastest, samples = si(Fraction(RESPONSE_MIN_CYCLES) / self._timescale.clock_hz, "s"), self._timescale.samples_per_cycle
+            how = "in the board" if self._least else "through the computer"
+            better = "" if pace.behind else f"a board with waits does it from {named(behind(samples)[0])} on, "
             raise BadInput(
-                f"{where}: {named(tick - self._mark)} behind a wait is too near: through the computer it takes {named(pace.reaction)}; "
+                f"{where}: {named(tick - self._mark)} behind a wait is too near: {how} it takes {named(least)}; {better}"
                 f"`respond` answers an edge from {fastest} on, also with a burst"
             )
+        self._check_arrival(where, tick, pace)
+        self._note_density(tick, pace)
+
+    def _check_arrival(self, where: str, tick: int, pace: Pace) -> None:
+        """The next entry of the queue has arrived in the board by this tick."""
         if len(self._ticks) == pace.depth:
             room = self._ticks[0] + pace.look
             if self._done is None or room >= self._done:
@@ -318,7 +398,6 @@ class Admission:
                 self._refuse(where, tick, pace)
         self._count += 1
         self._ticks.append(tick)
-        self._note_density(tick, pace)
 
     def _note_density(self, tick: int, pace: Pace) -> None:
         if len(self._recent) == self._recent.maxlen and tick - self._recent[0] < DENSE * len(self._recent) * pace.each:
@@ -346,7 +425,7 @@ class SequencePlan:
 
     entries: of one run, called for each; finite: they are all known, so that they are checked before the first leaves
     profiles: by number; channels: whose edges are recorded: (rising, falling) masks; on: what begins each run; repeat: runs, 0: without
-    end; start: the beginning, None: soon; seconds: that Python takes for an entry
+    end; start: the beginning, None: soon; seconds: that Python takes for an entry; waits: what waits, None: the board where it can
     """
 
     entries: Callable[[], Iterable[Entry | None]]
@@ -358,30 +437,51 @@ class SequencePlan:
     start: int | None = None
     loopback: bool = False
     seconds: float = 0.0
+    waits: str | None = None
+
+
+def refuse_host(plan: SequencePlan, where: str, way: Way) -> None:
+    """BadInput if the board is to wait, and cannot."""
+    if plan.waits == BOARD and way.by == HOST:
+        raise BadInput(f"{where}: the board cannot wait here: {way.why}; leave out waits, and the computer does")
 
 
 def check(plan: SequencePlan, timescale: Timescale, pace: Pace | None, name: str = "the board") -> int:
     """Looks at all entries of a finite plan: BadInput if one of them cannot be. How many there are in a run."""
-    admission, course = Admission(timescale, plan.profiles, pace, name), Course()
+    admission, course, places = Admission(timescale, plan.profiles, pace, name), Course(), Places(timescale, pace)
     course.begin(plan.start or 0, absolute=plan.repeat == 1)
+
+    def wait(one: WaitPlan, tick: int, where: str) -> None:
+        """The edge comes at once, at the worst."""
+        way = places.way(one, tick)
+        if way.by == BOARD:
+            mark = admission.wait(where, tick, way, one.timeout is not None and not one.stop)
+            places.board_waits(mark)
+        else:
+            if pace is not None:
+                refuse_host(plan, where, way)
+            mark = max(tick, admission.order.free or 0) if pace is None and plan.waits != HOST else tick
+            admission.begin(mark)
+            places.host_waited(mark)
+        course.begin(mark)
+
     run, launches, count, most = 0, 0, 0, 4 * (pace.depth if pace else 1)
     while not plan.repeat or run < plan.repeat:
         if run:
             course.again()
         if plan.on:
-            mark = max(plan.start or 0, admission.order.free or 0)  # the edge comes at once, at the worst
-            course.begin(mark)
-            admission.begin(mark)
+            began = places.between_runs()
+            wait(plan.on, max(plan.start or 0, admission.order.free or 0) if began is None else began, "on")
         for entry in plan.entries():
             assert entry is not None
             count += not run
             tick = course.place(entry)
             if entry.launch is not None:
                 admission.check(entry.where, tick, entry.launch)
+                places.launched(tick, admission.order.free or tick)
                 launches += 1
-            else:
-                course.begin(tick)
-                admission.begin(tick)
+            elif entry.wait is not None:
+                wait(entry.wait, tick, entry.where)
         run += 1
         if not launches or (run >= 3 and launches >= most):
             break  # what follows is as what was

@@ -154,7 +154,7 @@ def trace(kernel="6.12", late="", every=1, count=COUNT):
         scene.probe(t + 4, me, "uart_write", f" port=0xffff88800546bc00 count={every}", ".....")
         t += 12 + (extra if planted == "write" else 0)
         handed_by = me
-        if planted in ("resume", "worker", "handover busy"):
+        if planted in ("resume", "resume asleep", "worker", "handover busy"):
             pm = "pm_runtime_work"
             place = "req_cpu=8192 cpu=-1" if kernel == "7.2" else "req_cpu=8192 cpu=0"
             scene.say(t, *me[:2], f"workqueue_queue_work: work struct=0000000070112ce9 function={pm} workqueue=pm {place}", flags="d..3.")
@@ -183,7 +183,14 @@ def trace(kernel="6.12", late="", every=1, count=COUNT):
                 t = began + 15
             scene.say(t, *worker[:2], f"workqueue_execute_start: work struct 0000000070112ce9: function {pm}", 1, ".....")
             scene.say(t + 1, *worker[:2], "rpm_resume: 00:02:0.0 flags-2 cnt-0  dep-0  auto-1 p-0 irq-0 child-0", 1, "d..1.")
-            t += 8 + (extra if planted == "resume" else 0)
+            if planted == "resume asleep":  # its CPU is halted meanwhile
+                scene.switch(t + 3, worker, idle, "D", 1)
+                scene.idle(t + 5, True, 1)
+                waking = f"sched_waking: comm={worker[0]} pid={WORKER} prio=120 target_cpu=001"
+                scene.say(t + extra - 3, "<idle>", 0, waking, 1, "d.h3.")
+                scene.idle(t + extra - 2, False, 1)
+                scene.switch(t + extra, idle, worker, "R", 1)
+            t += 8 + (extra if planted in ("resume", "resume asleep") else 0)
             scene.probe(t, worker, "serial8250_start_tx", " port=0xffffffff83f0a540", cpu=1)
             scene.say(t + 60, *worker[:2], f"workqueue_execute_end: work struct 0000000070112ce9: function {pm}", 1, ".....")
             scene.switch(t + 70, worker, idle, "I", 1)

@@ -26,6 +26,7 @@ from sim import bridge_frames
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
 MIN_PERIOD, CHANGE_MIN_PERIOD = 120, 320
+BEHIND_EDGE, BEHIND_TIMEOUT, LISTEN, LISTEN_LATE = 140, 200, 112, 80  # cycles, of waits in the queue
 MASK32 = 0xFFFFFFFF
 MAPS = Path(__file__).resolve().parent / "maps"
 CONFIG = {r.name: r for r in regmap.CONFIG}
@@ -126,7 +127,8 @@ class FakeBoard:
         self.train = None
         self.train_over = 0
         self.change = None
-        self.queue, self.last_queued, self.entry = [], -1, [0, 0, 0]
+        self.empty_queue()
+        self.entry = [0, 0, 0]
         self.busy_until = 0
         self.coming = []  # [(tick when stored, start tick, data and flags)], in order
         self.armed = False
@@ -136,6 +138,12 @@ class FakeBoard:
         self.answer = None  # (tick, bytes that are still to be sent, the first at that tick); tick None: it is on the line
         self.line_log = []  # [(start, end, source, data)]
         self.marks = []  # [(tick, source, code)]
+
+    def empty_queue(self):
+        """As a flush leaves it."""
+        self.queue, self.last_queued = [], -1
+        self.soonest = self.listens = 0  # ticks: of the next entry at least; from when on an edge ends a wait
+        self.halted = False  # a wait has stopped the queue
 
     # The bus ------------------------------------------------------------------------------------------------------
 
@@ -162,7 +170,7 @@ class FakeBoard:
         self.session = 0
         self.train_command(3)
         self.armed = False
-        self.queue, self.last_queued = [], -1
+        self.empty_queue()
         self.applied += 3
         self.advance(ticks - limit)
 
@@ -235,6 +243,8 @@ class FakeBoard:
             if part < 3:
                 self.entry[part] = word
             else:
+                if not self.queue:
+                    self.listens = max(self.listens, self.tick + LISTEN_LATE * self.samples)
                 self.queue.append((self.entry[0] | self.entry[1] << 32, self.entry[2], word))
                 self.accepted += 1
         elif 0x6000 <= offset < 0x6100:
@@ -275,7 +285,7 @@ class FakeBoard:
         elif index == CONFIG["train_command"].index:
             ok = self.train_command(word)
         elif index == CONFIG["command"].index and word & 1:
-            self.queue, self.last_queued = [], -1
+            self.empty_queue()
         if ok:
             self.applied += 1
         else:
@@ -520,7 +530,7 @@ class FakeBoard:
         while True:
             due = [(math.floor(self.train["a"]), 2)] if self.train else []
             if self.queue:
-                due.append((max(self.queue[0][0], 0), 1))
+                due.append((max(self.place_of(self.queue[0]), 0), 1))
             if self.answer and self.answer[0] is not None:
                 due.append((self.answer[0], 3))
             if self.coming:
@@ -549,16 +559,47 @@ class FakeBoard:
             fifo.lost = 0
         fifo.records.append((start & 0xFFFFFFFF, data | (start >> 32 & 0xFFFF) << 16))
 
+    def place_of(self, entry):
+        """The tick of the entry at the head. What will be refused is refused at once."""
+        tick, width, word = entry
+        if self.has_sequence and word >> 12 & 1:
+            tick = (tick + max(self.last_queued, 0)) & (1 << 64) - 1
+        return tick
+
+    def edge(self, tick, channel, level):
+        """An edge of an input: it may end the wait at the head of the queue."""
+        if not self.queue or not self.has_sequence or self.halted:
+            return
+        word, limit = self.queue[0][2], self.place_of(self.queue[0])
+        if word >> 10 & 3 == 3 and word & 15 == channel and word >> (4 if level else 5) & 1 and self.listens <= tick <= limit:
+            self.end_wait(tick, word, 0)
+
+    def end_wait(self, tick, word, timeout):
+        self.queue.pop(0)
+        self.last_queued = tick
+        self.soonest = self.listens = tick + (BEHIND_TIMEOUT if timeout else BEHIND_EDGE) * self.samples
+        self.halted = bool(timeout and word >> 6 & 1)
+        self.event(tick, 1, 0, 0x80 if timeout else 0, word & ~(1 << 12), "tx_queue")
+
     def run_queue(self):
-        tick, width, word = self.queue.pop(0)
+        tick, (_, width, word) = self.place_of(self.queue[0]), self.queue[0]
+        is_wait = self.has_sequence and word >> 10 & 3 == 3
         reason = 0
-        if self.length(word, width) is None:
+        if self.halted:
+            reason = ORDER
+        elif word & 15 > 4 if is_wait else self.length(word, width) is None:
             reason = INVALID
         elif tick < self.last_queued:
             reason = ORDER
-        elif tick < self.tick:
+        elif tick < max(self.tick, self.soonest):
             reason = LATE
+        if is_wait and not reason:
+            self.end_wait(tick, word, 1)
+            return
+        self.queue.pop(0)
         self.last_queued = tick
+        self.halted = self.halted or bool(is_wait and word >> 6 & 1)
+        self.soonest, self.listens = 0, tick + LISTEN * self.samples
         if not reason and not self.launch(tick, word, width, "queue"):
             reason = BUSY
         if reason:

@@ -36,6 +36,7 @@ PLANTED = {
     "worker": ("worker", "kworker/u8:1"),
     "handover busy": ("busy", "hog (real-time priority 50)"),
     "resume": ("resume", ""),
+    "resume asleep": ("resume", ""),
     "slept": ("slept", ""),
     "slack": ("slack", ""),
     "timer": ("timer", "make -j [000] (nice 10)"),
@@ -150,6 +151,29 @@ def test_a_kernel_without_functions_to_trace():
     found = explain(parse(lines), made.PROGRAM, frames(scene), Fraction(made.TICK_HZ), fds=[3])
     late = found.edges[made.LATE_ONE]
     assert len(found.edges) == made.COUNT and late.main().cause == "busy"
+
+
+def test_functions_of_modules():
+    """Such a driver's functions have the module's name behind them."""
+    scene = made.trace(late="resume")
+    lines = [re.sub(r"(\(serial8250_\S+|\(uart_write\S+)\)", r"\1 [8250_base])", line) for line in scene.text()]
+    assert sum("[8250_base]" in line for line in lines) > 3 * made.COUNT
+    found = explain(parse(lines), made.PROGRAM - 1, frames(scene), Fraction(made.TICK_HZ))
+    assert [edge.parts for edge in found.edges] == [edge.parts for edge in explained(scene).edges]
+
+
+@pytest.mark.parametrize("late, cause", [("", "write"), ("resume", "resume")])
+def test_a_driver_that_needs_no_interrupt(late, cause):
+    """PL011 and LitePulse give the UART its bytes in their order to send: within write(), or within
+    the worker that resumes the port."""
+    scene = made.trace(late=late)
+    lines = [line.replace("d.h3.", "d..3.") if "tx_chars" in line else line for line in scene.text()]
+    lines = [line.replace("serial8250", "pl011") for line in lines if "irq=3 " not in line]
+    found = explain(parse(lines), made.PROGRAM - 1, frames(scene), Fraction(made.TICK_HZ))
+    for edge, total in zip(found.edges, scene.totals, strict=True):
+        assert abs(edge.ns - total * 1000) <= 1000
+        assert edge.parts[-1].cause in (cause if edge.chain.number == made.LATE_ONE else "write", "adapter")
+    assert "uart" not in {share.cause for share in found.shares}
 
 
 def test_a_timer_of_another_clock():

@@ -20,8 +20,9 @@ from litepulse import backends, cli
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.bus.backend import BusBackend
 from litepulse.backends.driver.recorder import DriverRecorder
-from litepulse.line import Launch
+from litepulse.line import Launch, QueueWait
 from litepulse.sequence import SequenceRun
+from litepulse.sequence_plan import NO_WAITS
 from litepulse.vcd import Vcd
 
 from .fake_board import FakeBoard, field
@@ -35,25 +36,26 @@ SHORT = "1us"
 class Bench(FakeBoard):
     """Time passes by transactions, and while the program waits; `stimulus`: [(tick, channel, level)] of its inputs, in order."""
 
-    def __init__(self, step=2000):
-        super().__init__(step=step)
+    def __init__(self, step=2000, **options):
+        super().__init__(step=step, **options)
         self.stimulus = []
 
     def advance(self, ticks):
         end = self.tick + ticks
         while self.stimulus and self.stimulus[0][0] <= end:
             at, channel, level = self.stimulus.pop(0)
-            super().advance(max(0, at - self.tick))
+            super().advance(max(0, at - 1 - self.tick))
             if field(self.word("capture_edges"), "capture_edges", "rise" if level else "fall") >> channel & 1:
                 self.event(at, 2, 4, 0, level << 16 + channel | 1 << channel, "edge", edge=True)
+            self.edge(at, channel, level)
         super().advance(end - self.tick)
 
     def pause(self, seconds):
         self.advance(round(seconds * 48_000_000))
 
 
-def connected(step=2000):
-    device = Bench(step)
+def connected(step=2000, **options):
+    device = Bench(step, **options)
     return device, BusBackend(device, "uartbone", "fake", False, [], device.pause)
 
 
@@ -170,6 +172,43 @@ def test_on_the_pins(tmp_path):
     assert [each.tick for each in found if isinstance(each, litepulse.Outcome)] == [tick for tick, _ in pulses]
 
 
+def test_waits_of_the_core_on_the_pins(tmp_path):
+    """The simulated core itself waits: each launch behind an edge or a timeout is at its tick, at the least distance that is promised."""
+    vcd, stimulus = tmp_path / "pins.vcd", tmp_path / "stimulus.txt"
+    stimulus.write_text("9000000 0 1\n9000300 1 1\n9000800 1 0\n")
+    entries = [
+        {"after": "20us", "width": "5us"},
+        {"wait": 0, "timeout": "1s"},
+        {"after": "145t", "width": "10t"},
+        {"after": "128t", "width": "11t"},
+        {"wait": 1, "edge": "fall"},
+        {"after": "145t", "width": "12t"},
+        {"after": "300t", "wait": 2, "timeout": "256t", "then": "go on"},
+        {"after": "205t", "width": "13t"},
+        {"wait": 3, "edge": "both", "timeout": "1ms"},
+        {"after": "1ms", "width": "14t"},
+    ]
+    with litepulse.open(sim=True, vcd=vcd, stimulus=stimulus) as board:
+        hz = board.tick_hz
+        with board.sequence(entries, invert=True, waits="board") as sequence:
+            found = list(sequence)
+        assert sequence.ended == "timeout" and sequence.reaction == LEAST
+        with board.sequence(entries[:1], invert=True) as again:
+            assert kinds(again) == [None]
+    first, edge, fall = sequence.first_tick + 960, 9_000_001, 9_000_801
+    out = fall + 145 + 300 + 256
+    assert of_waits(found) == [
+        (1, edge, "edge", "board"),
+        (4, fall, "edge", "board"),
+        (6, out, "timeout", "board"),
+        (8, out + 205 + MS, "timeout", "board"),
+    ]
+    pulses = [(first, 240), (edge + 145, 10), (edge + 273, 11), (fall + 145, 12), (out + 205, 13), (again.first_tick + 960, 240)]
+    assert [each.tick for each in found if isinstance(each, litepulse.Outcome)] == [tick for tick, _ in pulses[:-1]]
+    edges = [(tick, level) for tick, level in Vcd(vcd, hz).signals["tx"] if tick >= first]
+    assert edges == [change for tick, width in pulses for change in ((tick, 1), (tick + width, 0))]
+
+
 # Waits ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +310,308 @@ def test_what_a_wait_needs(board):
             board.sequence(entries)
         assert str(error.value).endswith("`respond` answers an edge from 125 ns on, also with a burst")
         at_rest(board)
+
+
+# Waits in the board --------------------------------------------------------------------------------------------------------------
+
+LEAST = 145  # ticks behind an edge, 205 behind a timeout
+
+
+@pytest.fixture
+def waiting():
+    """A board whose launch queue has waits."""
+    device, backend = connected(sequence=True)
+    with litepulse.Board(backend) as board:
+        board.device = device
+        yield board
+
+
+def of_waits(found):
+    """[(number, tick, how, what waited)] of the waits."""
+    return [(each.number, each.tick, each.ended, each.by) for each in found if isinstance(each, litepulse.Waited)]
+
+
+def test_behind_an_edge_exactly(waiting):
+    """The first launch leaves 145 ticks behind the edge, whenever that comes; the computer learns of both later."""
+    start = waiting.now().tick + 100 * MS
+    waiting.device.stimulus = [(start + 7777, 2, 1), (start + 300 * MS + 1, 2, 0)]
+    entries = [
+        {"after": 0, "width": "10t"},
+        {"wait": 2},
+        {"after": f"{LEAST}t", "width": "20t"},
+        {"after": "128t", "width": "30t"},
+        {"at": "+1ms", "width": "40t"},
+        {"wait": 2, "edge": "both", "timeout": "1s"},
+        {"after": "1000/3t", "width": "50t"},
+        {"after": "1000/3t", "width": "60t"},
+    ]
+    with waiting.sequence(entries, start=start) as sequence:
+        found = list(sequence)
+    first, second = start + 7777, start + 300 * MS + 1
+    places = [first + LEAST, first + LEAST + 128, first + MS, second + 333, second + 666]
+    assert launched(waiting.device) == [(start, 10), *zip(places, (20, 30, 40, 50, 60), strict=True)]
+    assert of_waits(found) == [(1, first, "edge", "board"), (5, second, "edge", "board")]
+    assert [each.number for each in found] == list(range(8)) and sequence.ended == "all sent"
+    assert [(each.began, each.length, each.level) for each in found if isinstance(each, litepulse.Waited)] == [
+        (start, 7777, 1),
+        (first + MS, second - first - MS, 0),
+    ]
+    assert all(each.tick == each.wanted for each in found if isinstance(each, litepulse.Outcome))
+    assert sequence.reaction == LEAST < sequence.pace.reaction
+    at_rest(waiting)
+
+
+def test_what_a_wait_in_the_board_needs(waiting):
+    """One tick less is refused before anything leaves; the computer is no better, and a board without waits says what one does."""
+    for after, then, least in ((LEAST, "stop", LEAST), (205, "go on", 205)):
+        wait = {"wait": 0, "timeout": "1ms", "then": then}
+        message = (
+            rf"^entry 1: .*\({least - 1} ticks\) behind a wait is too near: in the board it takes .*\({least} ticks\); `respond` answers"
+        )
+        with pytest.raises(litepulse.BadInput, match=message):
+            waiting.sequence([wait, {"after": f"{after - 1}t", "width": SHORT}])
+        with waiting.sequence([wait, {"after": f"{after}t", "width": SHORT}]) as sequence:
+            assert kinds(sequence) == ["timeout", None][: 1 + (then == "go on")]
+    with pytest.raises(litepulse.BadInput, match="through the computer it takes"):
+        waiting.sequence([{"wait": 0}, {"after": "3us", "width": SHORT}], waits="host")
+    at_rest(waiting)
+
+
+def test_a_board_without_waits_is_named(board):
+    with pytest.raises(litepulse.BadInput, match=r"a board with waits does it from 3.021 µs \(145 ticks\) on, `respond` answers"):
+        board.sequence([{"wait": 0}, {"after": "3us", "width": SHORT}])
+    with pytest.raises(litepulse.Unsupported, match="^fake: its launch queue has no waits that this program reaches: the computer waits"):
+        board.sequence([{"wait": 0}], waits="board")
+    with pytest.raises(litepulse.BadInput, match="^waits: 'me' is not 'board' or 'host'"):
+        board.sequence([{"wait": 0}], waits="me")
+    at_rest(board)
+
+
+@pytest.mark.parametrize("distance, ended", [(3 * MS, "edge"), (3 * MS + 1, "timeout")])
+@pytest.mark.parametrize("gap", [0, 5 * MS])
+def test_an_edge_at_the_last_tick_in_the_board(gap, distance, ended, waiting):
+    """Behind the launch at once, or later: the edges up to there do not count."""
+    start = waiting.now().tick + 50 * MS
+    began = start + gap
+    waiting.device.stimulus = [(start - 1, 0, 1), (start, 0, 0), (began - 1, 0, 1), (began, 0, 0), (began + distance, 0, 1)][
+        0 if gap else 4 :
+    ]
+    entries = [
+        {"after": 0, "width": "10t"},
+        {"after": litepulse.ticks(gap), "wait": 0, "timeout": "3ms", "then": "go on"},
+        {"after": "5us", "width": "20t"},
+    ]
+    with waiting.sequence(entries, start=start, waits="board") as sequence:
+        found = list(sequence)
+    end = began + 3 * MS
+    assert of_waits(found) == [(1, end, ended, "board")] and launched(waiting.device)[1:] == [(end + 240, 20)]
+    assert found[1].began == began and found[1].level == (1 if ended == "edge" else None)
+
+
+@pytest.mark.parametrize("more", [0, 300])
+def test_a_timeout_in_the_board_that_stops(more, waiting):
+    """Nothing behind it leaves, and nothing is left on the board."""
+    entries = [{"after": "1ms", "width": SHORT}, {"wait": 1, "timeout": "3ms"}, *[{"after": "1ms", "width": SHORT}] * (1 + more)]
+    with waiting.sequence(entries, waits="board") as sequence:
+        found = list(sequence)
+    assert kinds(found) == [None, "timeout"] and sequence.ended == "timeout" and len(launched(waiting.device)) == 1
+    at_rest(waiting)
+    with waiting.sequence(entries[:1]) as sequence:
+        assert kinds(sequence) == [None]
+
+
+def test_a_run_in_the_board_for_each_edge(waiting):
+    """Edges during a run are ignored, until the line is free; of `both`, either counts."""
+    now = waiting.now().tick
+    waiting.device.stimulus = [
+        (now + n * MS, 2, level) for n, level in ((300, 1), (302, 0), (304, 1), (305, 0), (500, 1), (505, 0), (600, 1))
+    ]
+    entries = [{"after": "3.1us", "width": SHORT}, {"after": "1ms", "width": "4.5ms"}]
+    with waiting.sequence(entries, on=litepulse.Edge(2, "both"), repeat=3) as sequence:
+        found = list(sequence)
+    marks = [now + n * MS for n in (300, 500, 600)]
+    first = floor(Fraction(31, 10) * US)
+    assert launched(waiting.device) == [one for mark in marks for one in ((mark + first, US), (mark + first + MS, 9 * MS // 2))]
+    assert of_waits(found) == [(None, mark, "edge", "board") for mark in marks]
+    assert [each.run for each in found] == [0, 0, 0, 1, 1, 1, 2, 2, 2] and sequence.ended == "all sent"
+    began = [each.began for each in found if isinstance(each, litepulse.Waited)]
+    assert began[1:] == [mark + first + MS + 9 * MS // 2 for mark in marks[:2]] and sequence.first_tick == began[0]
+    at_rest(waiting)
+
+
+def test_many_entries_behind_waits_in_the_board(waiting):
+    """More than the queue holds: it is refilled behind each wait, and while one is waited for."""
+    entries = [{"wait": 0}, *[{"after": "1ms", "width": SHORT}] * 150]
+    now = waiting.now().tick
+    marks = [now + n * 1000 * MS + n for n in (1, 2, 3)]
+    waiting.device.stimulus = [one for mark in marks for one in ((mark, 0, 1), (mark + 10 * MS, 0, 0))]
+    with waiting.sequence(entries, repeat=3, waits="board") as sequence:
+        found = list(sequence)
+    assert launched(waiting.device) == [(mark + n * MS, US) for mark in marks for n in range(1, 151)]
+    assert [tick for _, tick, *_ in of_waits(found)] == marks and {by for *_, by in of_waits(found)} == {"board"}
+    assert len(sequence._sequence.labels) == 0
+
+
+def test_a_wait_of_the_computer_between(waiting):
+    """One that begins too soon behind the entry before: the launches behind it are placed by its end all the same."""
+    start = waiting.now().tick + 50 * MS
+    waiting.device.stimulus = [(start + 9 * MS, 0, 1), (start + 20 * MS, 1, 1), (start + 90 * MS, 2, 1)]
+    entries = [
+        {"after": 0, "width": "10t"},
+        {"wait": 0},
+        {"after": "200t", "width": "20t"},
+        {"after": "100t", "wait": 1},
+        {"after": "30ms", "width": "30t"},
+        {"wait": 2},
+        {"after": "200t", "width": "40t"},
+    ]
+    with waiting.sequence(entries, start=start) as sequence:
+        found = list(sequence)
+    assert [by for *_, by in of_waits(found)] == ["board", "host", "board"]
+    assert [tick - start for tick, _ in launched(waiting.device)] == [0, 9 * MS + 200, 50 * MS, 90 * MS + 200]
+    assert [each.number for each in found] == list(range(7)) and sequence.reaction == sequence.pace.reaction
+    with pytest.raises(litepulse.BadInput, match="^entry 3: the board cannot wait here: it begins .*100 ticks.* behind the entry before"):
+        waiting.sequence(entries, waits="board")
+    with pytest.raises(litepulse.BadInput, match="^entry 0: the board cannot wait here: a timeout there is .*256 ticks.* or more"):
+        waiting.sequence([{"wait": 0, "timeout": "255t"}], waits="board")
+    at_rest(waiting)
+
+
+def test_the_computer_waits_if_it_is_fast_enough(waiting):
+    """Unless the program chooses: a sequence for a board without waits is as it was there, also if an edge comes at once. The board waits
+    where the computer is too slow, for one launch or for their number."""
+    shot, wait = {"after": 0, "width": "10t"}, {"wait": 1}
+    far, near = {"after": "50ms", "width": SHORT}, {"after": "3.1us", "width": SHORT}
+
+    def ways(entries, **options):
+        start = waiting.now().tick + 50 * MS
+        waiting.device.stimulus = [(start + 30, 1, 1), (start + 60, 1, 0), (start + 40 * MS, 1, 1), (start + 50 * MS, 1, 0)]
+        with waiting.sequence(entries, start=start, **options) as sequence:
+            return [(each.tick - start, each.by) for each in sequence if isinstance(each, litepulse.Waited)]
+
+    assert ways([shot, wait, far]) == ways([shot, wait]) == ways([shot, wait, far], waits="host") == [(30, "host")]
+    assert ways(iter([shot, wait, far]), inputs=[1]) == [(30, "host")]
+    late = {"after": "1ms", "wait": 1}
+    assert ways([shot, late, near]) == ways([shot, late, far], waits="board") == [(40 * MS, "board")]
+    reaction = waiting.sequence([shot])
+    least = {"after": litepulse.ticks(reaction.pace.reaction), "width": SHORT}
+    assert list(reaction) and ways([shot, late, least, far]) == [(40 * MS, "host")]
+    assert ways([shot, late, least, *[near] * 50]) == [(40 * MS, "board")]
+    assert ways(iter([shot, late, near]), inputs=[1], waits="board") == [(40 * MS, "board")]
+    with pytest.raises(litepulse.BadInput, match="through the computer it takes"):
+        ways(iter([shot, late, near]), inputs=[1])
+    at_rest(waiting)
+
+
+@pytest.mark.parametrize("timeout", [None, "10ms"])
+def test_an_edge_before_the_board_listens(timeout, waiting):
+    """Within the first 112 cycles behind a launch: it is an error, no silence; the computer sees it."""
+    entries = [
+        {"after": 0, "width": "10t"},
+        {"wait": 1, "timeout": timeout, "then": timeout and "go on"},
+        {"after": "50ms", "width": SHORT},
+    ]
+    for waits in ("board", "host"):
+        start = waiting.now().tick + 50 * MS
+        waiting.device.stimulus = [(start + 30, 1, 1), (start + 60, 1, 0)]
+        sequence, found = waiting.sequence(entries, start=start, waits=waits), []
+        if waits == "host":
+            assert kinds(sequence) == [None, "edge", None]
+            continue
+        with pytest.raises(litepulse.LitePulseError, match=rf"^entry 1: its edge came at tick {start + 30}, .*\(30 ticks\) behind its beg"):
+            found += sequence
+        assert kinds(found) == [] and len(launched(waiting.device)) == 1 or kinds(found) == [None]
+        at_rest(waiting)
+        waiting.device.line_log.clear()
+
+
+def test_an_underrun_behind_a_wait_in_the_board(waiting, monkeypatch):
+    """The computer stands still while the queue runs empty behind the wait: what was queued has left, nothing else."""
+    waiting.device.stimulus = [(waiting.now().tick + 200 * MS, 0, 1)]
+    entries = [{"wait": 0}, *[{"after": "1ms", "width": SHORT}] * 300]
+    found, error = late(waiting, monkeypatch, between_looks, entries, waits="board")
+    sent = launched(waiting.device)
+    assert 60 <= len(sent) < 300 and error.entry == len(sent) + 1 and kinds(found) == ["edge"] + [None] * len(sent)
+    at_rest(waiting)
+
+
+def test_a_wait_that_comes_too_late(waiting, monkeypatch):
+    """The board refuses it, and all behind it, although that would be in time."""
+    start = waiting.now().tick + 50 * MS
+    due = start + 65 * MS + 1000 * MS  # of the first launch behind it
+    launches = [{"after": "1ms", "width": SHORT}] * 64
+    entries = [*launches, {"wait": 0, "timeout": "1ms"}, {"after": "1s", "width": SHORT}, *[{"after": "100us", "width": SHORT}] * 5]
+
+    def until_it_is_due(monkeypatch, board):
+        launch = board.backend.queue.launch
+
+        def slow(entries):
+            if isinstance(entries[0][2], QueueWait):
+                board.device.advance(due - 20_000 - board.device.tick)
+            return launch(entries)
+
+        monkeypatch.setattr(board.backend.queue, "launch", slow)
+
+    found, error = late(waiting, monkeypatch, until_it_is_due, entries, start=start, waits="board")
+    assert waiting.now().tick > due, "it could have left"
+    assert len(launched(waiting.device)) == 64 and kinds(found) == [None] * 64 and error.entry == 64
+    at_rest(waiting)
+
+
+def test_ctrl_c_and_stop_while_the_board_waits(waiting, monkeypatch):
+    """The wait and all behind it are taken back."""
+    entries = [{"after": "1ms", "width": SHORT}, {"wait": 0}, {"after": "5us", "width": SHORT}]
+    with waiting.sequence(entries) as sequence:
+        assert next(sequence).reason is None
+        sequence.stop()
+        assert list(sequence) == [] and sequence.ended == "stop"
+    at_rest(waiting)
+    wait, once = waiting.backend.recorder.wait, [signal.SIGINT]
+
+    def interrupted(seconds):
+        if once and len(launched(waiting.device)) == 2:
+            signal.raise_signal(once.pop())
+        wait(seconds)
+
+    with waiting.sequence(entries) as sequence:
+        monkeypatch.setattr(waiting.backend.recorder, "wait", interrupted)
+        assert kinds(sequence) == [None] and sequence.ended == "interrupt" and sequence.interrupted
+    at_rest(waiting)
+    waiting.device.stimulus = [(waiting.now().tick + 100 * MS, 0, 1)]
+    with waiting.sequence(entries) as sequence:
+        assert kinds(sequence) == [None, "edge", None]
+
+
+def test_lost_records_do_not_end_a_wait_in_the_board(waiting):
+    """A flood on another input: the launches are where they should be, what is lost of the records is counted."""
+    start = waiting.now().tick + 50 * MS
+    mark = start + 40 * MS
+    waiting.device.stimulus = [*((start + 1000 + n, 1, n % 2) for n in range(600)), (mark, 0, 1)]
+    entries = [{"after": 0, "width": "10t"}, {"wait": 0}, {"after": "10us", "width": SHORT}]
+    with waiting.sequence(entries, start=start, inputs=[1]) as sequence:
+        found = list(sequence)
+    assert launched(waiting.device) == [(start, 10), (mark + 480, US)] and sequence.lost > 0
+    assert of_waits(found) == [(1, mark, "edge", "board")]
+
+
+def test_a_generator_sees_a_wait_end_in_the_board(waiting):
+    """It gives None until it knows, and what it gives then counts from the end of the wait."""
+    waiting.device.stimulus = [(waiting.now().tick + 300 * MS, 0, 1)]
+    ended = []
+
+    def entries():
+        yield {"after": "1ms", "width": SHORT}
+        yield {"wait": 0}
+        while not ended:
+            yield None
+        yield {"after": "100ms", "width": SHORT}
+
+    found = []
+    with waiting.sequence(entries(), inputs=[0], waits="board") as sequence:
+        for each in sequence:
+            found.append(each)
+            ended += [each] if isinstance(each, litepulse.Waited) else []
+    assert kinds(found) == [None, "edge", None] and found[1].by == "board" and found[2].tick == found[1].tick + 100 * MS
 
 
 # What a backend carries ----------------------------------------------------------------------------------------------------------
@@ -567,10 +908,10 @@ class Command:
 
     def __init__(self, monkeypatch, capsys, folder):
         self._patch, self._capsys, self._folder = monkeypatch, capsys, folder
-        self.device = None
+        self.device, self.options = None, {}
 
     def __call__(self, content, *words, name="entries.csv", stimulus=()):
-        self.device, backend = connected()
+        self.device, backend = connected(**self.options)
         self.device.stimulus = list(stimulus)
         self._patch.setattr(backends, "connect", lambda *_arguments, **_options: backend)
         path = self._folder / name
@@ -691,8 +1032,27 @@ def test_a_file_of_json(command):
     result = json.loads(out)
     mark = 4_804_800 + 2 * MS
     assert status == 0 and result["ended"] == "all sent" and result["underrun"] is None and result["lost"] == 0
-    assert result["waits"] == [{"run": 0, "n": 2, "began": 4_804_800, "tick": mark, "ended": "timeout", "level": None}]
+    assert result["waits"] == [{"run": 0, "n": 2, "began": 4_804_800, "tick": mark, "ended": "timeout", "level": None, "by": "host"}]
     assert [(each["n"], each["tick"]) for each in result["launched"]] == [(0, 4_800_000), (1, 4_804_800), (3, mark + 590_400)]
+
+
+def test_the_command_reports_what_waits(command):
+    """In the text and in the JSON; --waits chooses."""
+    content, stimulus = "after,width,wait\n1ms,1us,\n,,0\n3.1us,1us,\n", [(9_000_000, 0, 1)]
+    status, _, err = command(content, "--json", stimulus=stimulus)
+    assert status == 2 and "line 4: 3.083" in err and "a board with waits does it from 3.021" in err
+    status, _, err = command(content, "--waits", "board", "--json", stimulus=stimulus)
+    assert (status, err) == (2, f"litepulse: fake: {NO_WAITS}\n")
+    command.options = {"sequence": True}
+    for words in ([], ["--waits", "board"]):
+        status, out, _ = command(content, *words, "--json", stimulus=stimulus)
+        result = json.loads(out)
+        assert status == 0 and result["reaction_ticks"] == LEAST and [one["by"] for one in result["waits"]] == ["board"]
+        assert launched(command.device)[1:] == [(9_000_000 + 148, US)]
+    status, out, _ = command(content, stimulus=stimulus)
+    assert "3.021 µs behind a wait in the board" in out and "1 ended by an edge, 0 timeouts, in the board" in " ".join(out.split())
+    status, _, err = command(content, "--waits", "host", stimulus=stimulus)
+    assert status == 2 and "through the computer it takes" in err
 
 
 def test_waits_of_the_command(command):

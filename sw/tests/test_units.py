@@ -216,11 +216,22 @@ def test_numbers_for_people_and_programs():
 
 
 @pytest.mark.parametrize(
-    "name", ["TRAIN_MIN_PERIOD", "CHANGE_MIN_PERIOD", "RESPONSE_MIN_BYTE", "SAMPLES_LATENCY_BYTE", "BURST_MIN_CYCLES", "SAMPLES_LATENCY"]
+    "name",
+    [
+        "TRAIN_MIN_PERIOD",
+        "CHANGE_MIN_PERIOD",
+        "RESPONSE_MIN_BYTE",
+        "SAMPLES_LATENCY_BYTE",
+        "BURST_MIN_CYCLES",
+        "SAMPLES_LATENCY",
+        "SEQUENCE_MIN_CYCLES",
+        "TIMEOUT_MIN_CYCLES",
+    ],
 )
 def test_constants_are_those_of_the_core(name):
     limits = tomllib.loads((Path(__file__).resolve().parents[2] / "hdl" / "limits.toml").read_text(encoding="utf-8"))
     assert getattr(layout, name) == limits["cycles"][name]
+    assert max(map(sum, limits["latencies"].values())) - sum(limits["latencies"]["generic"]) == layout.PHY_LATENCY
 
 
 def test_the_shortest_bit_of_a_lin_slave_is_the_documented_one():

@@ -16,7 +16,7 @@ from litepulse import compatibility
 from litepulse.columns import EdgeRecords
 from litepulse.errors import BadInput, Unsupported
 from litepulse.layout import CHANGE_MIN_PERIOD, TRAIN_MIN_PERIOD, regs
-from litepulse.line import Launch, LinEntry, Profile, Response
+from litepulse.line import Launch, LinEntry, Profile, Queued, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period, Timescale
 
@@ -224,6 +224,15 @@ class ClockReading:
         return (self.raw_after - self.raw_before + 1) // 2
 
 
+@dataclass(frozen=True)
+class Rhythm:
+    """Times of the board's PTP clock: number n is origin + n * span / pulses, ns, exactly."""
+
+    origin: int
+    span: int
+    pulses: int
+
+
 class Recorder(Protocol):
     """The records of the board, Backend.recorder.
 
@@ -310,6 +319,18 @@ class TrainControl(Protocol):
         """No further pulse starts; the number of the next one, None if only the events tell it."""
         ...
 
+    @property
+    def can_follow(self) -> bool:
+        """Whether follow() works: the kernel has a PTP clock of the board, and its driver is new enough."""
+        ...
+
+    def follow(self, launch: Launch, rhythm: Rhythm, count: int = 0) -> tuple[int, int]:
+        """Starts a train that follows the board's PTP clock without us, with its first pulse that can be reached.
+
+        Returns (its tick, its number in the rhythm). A step of the clock ends the train. Refused.
+        """
+        ...
+
     def settings(self) -> TrainSettings | None:
         """Those of the train that was started last, by whomever; None if this backend cannot know them."""
         ...
@@ -337,8 +358,11 @@ class TrainControl(Protocol):
 class LaunchQueue(Protocol):
     """Timed launches, Backend.queue."""
 
-    def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
-        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room."""
+    def launch(self, entries: Sequence[tuple[int, int, Queued]]) -> int:
+        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room.
+
+        Waits and relative entries, too, if the identity has `sequence`; of a wait the tick is that at which it times out.
+        """
         ...
 
     def seconds(self, count: int) -> Fraction:

@@ -22,6 +22,7 @@ from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, edges
 
 SPARE = 8  # event records that are left free
+ENOUGH = 256  # records of a board that are used, also of one that holds more: what is missing is noticed as soon
 GAP = 3  # bit times between two frames, at most
 PATIENCE = Fraction(1, 10)  # seconds of the board's clock after which what is missing will not come
 
@@ -70,7 +71,7 @@ class SelfTest:
         self.interrupt, self.progress = interrupt, progress
         self.scale, self.bit = backend.identity.timescale, profile.bit_period.ticks
         self.length = Launch("frame", 0, LAUNCH_PROFILE).length(profile)
-        self.room = backend.identity.event_depth - regs.EVENT_RESERVE - SPARE
+        self.room = min(backend.identity.event_depth, ENOUGH) - regs.EVENT_RESERVE - SPARE
         self.result = SelfResult()
         self.chance = random.Random(seed)
         self.pending: deque[tuple[int, int]] = deque()  # (tick, byte) of frames whose fate is not known

@@ -56,6 +56,11 @@ def add(verbs: Verbs) -> None:
     sub.add_argument(
         "--inputs", default="none", metavar="LIST", type=arguments.channels, help="channels that entries of standard input wait for"
     )
+    sub.add_argument(
+        "--waits",
+        choices=("board", "host"),
+        help="what waits for edges; board: or it is an error (default: the computer, or the board where that is too slow)",
+    )
     sub.add_argument("--high", action="store_true", help="pulses from 0 to 1: tx rests at 0, as with --invert")
     arguments.add_line(sub)
 
@@ -96,6 +101,7 @@ def run(args: Namespace) -> int:
             start=None if args.at is None else arguments.when(args.at, board),
             profiles=profiles,
             inputs=args.inputs,
+            waits=args.waits,
             **arguments.line_of(args),
         )
         total = len(entries) * args.repeat if isinstance(entries, list | sequence_file.Sized) else None
@@ -105,7 +111,8 @@ def run(args: Namespace) -> int:
 def follow(args: Namespace, board: Board, job: Sequence, total: int | None, interrupt: Interrupt) -> int:
     """Shows what becomes of each entry."""
     ts, rows_out, tally, waits = board.timescale, None, Tally(args.style), Spool()
-    by = {"edge": 0, "timeout": 0}
+    by: dict[str, int] = {"edge": 0, "timeout": 0}
+    ways: set[str] = set()
     if tally.keep:
         job.run.hear = tally.hear
 
@@ -118,9 +125,11 @@ def follow(args: Namespace, board: Board, job: Sequence, total: int | None, inte
                 rows_out.row(found.run, found.number, "launch", found.tick, time, shown, outcome, None, None)
             return
         by[found.ended] += 1
+        ways.add(found.by)
         if tally.keep:
             waits.add(
                 {"run": found.run, "n": found.number, "began": found.began, "tick": found.tick, "ended": found.ended, "level": found.level}
+                | {"by": found.by}
             )
         if rows_out:
             length = ns(ts, found.length)
@@ -131,9 +140,10 @@ def follow(args: Namespace, board: Board, job: Sequence, total: int | None, inte
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, COLUMNS, board.identity.backend)
         elif args.style is None:
-            rate, reaction = math.floor(job.rate), si(ts.seconds(job.pace.reaction), "s")
+            rate, reaction = math.floor(job.rate), si(ts.seconds(job.reaction), "s")
+            in_board = " in the board" if job.reaction != job.pace.reaction else ""
             first = f"tick {job.first_tick}" if args.on is None else "an edge"
-            output.write(f"{headline(board)}\nfrom {first} on; carries {rate} entries a second, {reaction} behind a wait")
+            output.write(f"{headline(board)}\nfrom {first} on; carries {rate} entries a second, {reaction} behind a wait{in_board}")
         wait = Wait(board, "the first entry", job.first_tick)
         with output.Live(f"sequence{simulated_mark(board)}", total, args.style) as live:
             for batch in job.batches():
@@ -143,12 +153,13 @@ def follow(args: Namespace, board: Board, job: Sequence, total: int | None, inte
 
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
         result = shared(board, "sequence") | shared_line(job.run.profile) | tally.result(losses) | {"waits": waits}
-        result |= {"rate": math.floor(job.rate), "reaction_ticks": job.pace.reaction, "ended": job.ended}
+        result |= {"rate": math.floor(job.rate), "reaction_ticks": job.reaction, "ended": job.ended}
         late = job.underrun
         result |= {"underrun": None if late is None else {"run": late.run, "n": late.entry}}
         rows = tally.summary(job, losses)
         if sum(by.values()):
-            rows.append(("waits", f"{by['edge']} ended by an edge, {counted(by['timeout'], 'timeout')}"))
+            where = " and ".join(name for way, name in (("board", "in the board"), ("host", "through the computer")) if way in ways)
+            rows.append(("waits", f"{by['edge']} ended by an edge, {counted(by['timeout'], 'timeout')}, {where}"))
         return result, "\n".join(output.aligned([*rows, ("ended", job.ended or ""), ("clock", clock_note(board))]))
 
     losses = to_the_end(job, args.style, look, lambda: tally.launched + sum(by.values()), report)

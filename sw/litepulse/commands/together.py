@@ -94,7 +94,7 @@ def sequence(args: Namespace, entries: Iterable[Any]) -> int:
     with arguments.boards(args) as boards, Interrupt() as interrupt:
         args.width = 0 if args.high else None  # for line_of()
         line, at = arguments.line_of(args), start_of(args, boards, args.at)
-        job = boards.sequence(list(entries), start=at, timeout=args.timeout, repeat=args.repeat, **line)
+        job = boards.sequence(list(entries), start=at, timeout=args.timeout, repeat=args.repeat, waits=args.waits, **line)
         return follow(args, "sequence", boards, job, interrupt)
 
 

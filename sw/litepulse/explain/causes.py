@@ -36,6 +36,7 @@ CAUSES = {
     "adapter": ("UART or adapter", "the UART or adapter had the byte and waited"),
     "unknown": ("unknown", "the trace has a gap"),
 }
+PROGRAMS = ("program", "write")  # what the program does itself; the others are of workers
 WORST = 10
 OWN = "this command"
 PLAIN = Fraction(1, 20)  # of a delay: smaller parts are not named one by one
@@ -164,19 +165,18 @@ class _Cutter:
                 for part in self.on_cpu(where, start, stop, cause, (pid,)):
                     yield part._replace(name=name) if part.cause == cause and not part.name else part
             else:
-                yield from self._waiting(pid, start, stop, where)
+                yield from self._waiting(pid, start, stop, where, cause, name)
 
-    def _waiting(self, pid: int, begin: int, end: int, cpu: int) -> Iterator[Part]:
+    def _waiting(self, pid: int, begin: int, end: int, cpu: int, cause: str, name: str) -> Iterator[Part]:
+        """What a task waited for. Its own sleeps belong to what it does, so to `cause`; before it
+        has been woken for that (`wake`), it is the processor that counts."""
         at = begin
-        for start, stop in self.timeline.blocked.get(pid, []):
-            if start < end and stop > at:
-                if start > at:
-                    yield from self.on_cpu(cpu, at, start, "")
-                first, last = max(start, at), min(stop, end)
-                yield Part("blocked", "", first, last - first)
-                at = last
-        if at < end:
-            yield from self.on_cpu(cpu, at, end, "")
+        for sleep in self.timeline.asleep(pid, begin, end) if cause != "wake" else ():
+            yield from self.on_cpu(cpu, at, sleep.begin, "")
+            blocked = sleep.blocked and cause in PROGRAMS
+            yield Part("blocked" if blocked else cause, "" if blocked else name, sleep.begin, sleep.end - sleep.begin)
+            at = sleep.end
+        yield from self.on_cpu(cpu, at, end, "")
 
     def timer(self, chain: Chain) -> Iterator[Part]:
         """From the time that the program requested to the timer's interrupt."""
@@ -195,13 +195,13 @@ class _Cutter:
             yield from self.task(pid, chain.running, chain.write, cpu, "program")
         at = chain.write
         if chain.via_worker and chain.queued is not None and chain.worker is not None:
-            resume, worker = chain.work == RESUME, chain.worker_pid
+            worker = chain.worker_pid
             yield from self.task(pid, at, chain.queued, cpu, "write")
             # In a worker that runs already: what it does is other work.
             yield from self.task(worker, chain.queued, chain.worker, cpu, "worker", self._other_work(worker))
             at = chain.worker
             end = chain.start if chain.start is not None and chain.start >= at else chain.handed
-            yield from self.task(worker, at, end, cpu, "resume" if resume else "handover", "" if resume else chain.work)
+            yield from self._in_worker(chain, at, end, cpu)
             at = end
         elif chain.start is not None:
             yield from self.task(pid, at, chain.start, cpu, "write")
@@ -214,8 +214,20 @@ class _Cutter:
     def _other_work(self, worker: int) -> str:
         return self.timeline.names.get(worker, "a worker")
 
+    def _in_worker(self, chain: Chain, begin: int, end: int, cpu: int) -> Iterator[Part]:
+        """What the kernel's worker did for the bytes."""
+        cause, name = ("resume", "") if chain.work == RESUME else ("handover", chain.work)
+        yield from self.task(chain.worker_pid, begin, end, cpu, cause, name)
+
     def _until_handed(self, chain: Chain, begin: int) -> Iterator[Part]:
-        """The UART's interrupt; another one that comes before is named."""
+        """The UART's interrupt; another one that comes before is named. Some drivers need none: they
+        give the UART its bytes within write(), or within the worker."""
+        if chain.handed_by == chain.pid:
+            yield from self.task(chain.pid, begin, chain.handed, chain.cpu_handed, "write")
+            return
+        if chain.handed_by and chain.handed_by == chain.worker_pid:
+            yield from self._in_worker(chain, begin, chain.handed, chain.cpu_handed)
+            return
         for part in self.on_cpu(chain.cpu_handed, begin, chain.handed, "uart", (chain.pid, chain.worker_pid)):
             own = part.cause == "irq" and part.begin + part.ns >= chain.handed
             yield part._replace(cause="uart", name="") if own or part.cause == "wake" else part

@@ -27,7 +27,7 @@ FUNCTIONS = {
     "pl011_start_tx": "start",
     "pl011_tx_chars": "handed",
     "liteuart_start_tx": "start",
-    "liteuart_tx_chars": "handed",
+    "liteuart_interrupt": "handed",
     "litepulse_tty_send_start_tx": "start",
     "litepulse_mmio_transmit": "handed",
     "litepulse_link_transmit": "handed",
@@ -46,7 +46,8 @@ class Chain:
     wake: `timer` (the program slept until `due`), `event` (something woke it), `again` (no sleep
     since its last write) limit: until when the timer might be late by the program's own timer
     slack; by: what woke it, if no timer did work: the kernel's function in the worker; via_worker:
-    whether the bytes waited for it; cpu_fired, cpu_handed: where that was
+    whether the bytes waited for it; cpu_fired, cpu_handed: where that was; handed_by: the task that
+    gave the UART its bytes, 0 if an interrupt did
     """
 
     number: int
@@ -70,6 +71,7 @@ class Chain:
     start: int | None = None
     handed: int = 0
     cpu_handed: int = 0
+    handed_by: int = 0
     written: int | None = None
     works: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
 
@@ -247,6 +249,7 @@ class Chains:
 
     def _handed(self, chain: Chain, event: Event) -> None:
         chain.handed, chain.cpu_handed = event.at, event.cpu
+        chain.handed_by = 0 if event.interrupt else event.pid
         self._waiting.remove(chain)
 
 

@@ -32,6 +32,15 @@ class Run(NamedTuple):
     cpu: int
 
 
+class Sleep(NamedTuple):
+    """A task did not want to run. blocked: it waited for a disk, for memory, or for a timer in the
+    kernel."""
+
+    begin: int
+    end: int
+    blocked: bool
+
+
 def priority(prio: int) -> str:
     """As `chrt -f` and `nice` count, for people: the kernel counts them in one row."""
     if prio < 0:
@@ -65,7 +74,7 @@ class Timeline:
     def __init__(self, events: Iterable[Event]) -> None:
         self.cpus: dict[int, list[Span]] = defaultdict(list)
         self.runs: dict[int, list[Run]] = defaultdict(list)
-        self.blocked: dict[int, list[tuple[int, int]]] = defaultdict(list)  # when tasks waited for a disk or for memory
+        self._asleep: dict[int, list[Sleep]] = defaultdict(list)
         self.names: dict[int, str] = {}
         self.prios: dict[int, int] = {}
         self._now: dict[int, _Cpu] = {}
@@ -102,8 +111,8 @@ class Timeline:
         elif name == "sched_waking":
             self.prios[int(values["pid"])] = int(values["prio"])
             out = self._out.pop(int(values["pid"]), None)
-            if out and out[1].startswith("D"):
-                self.blocked[int(values["pid"])].append((out[0], event.at))
+            if out and not out[1].startswith("R"):
+                self._asleep[int(values["pid"])].append(Sleep(out[0], event.at, out[1].startswith("D")))
         elif name == "cpu_idle":
             # Entered for another processor nowhere: the event is of the processor that halts.
             self._change(event.cpu, cpu, event.at)
@@ -158,6 +167,16 @@ class Timeline:
             at = last
         if at < end:
             yield Span(at, end, "unknown", "")
+
+    def asleep(self, pid: int, begin: int, end: int) -> Iterator[Sleep]:
+        """When a task slept between two times, cut to them."""
+        sleeps = self._asleep.get(pid, [])
+        for number in range(max(0, bisect_right(sleeps, (begin,)) - 1), len(sleeps)):
+            sleep = sleeps[number]
+            if sleep.begin >= end:
+                break
+            if sleep.end > begin:
+                yield Sleep(max(sleep.begin, begin), min(sleep.end, end), sleep.blocked)
 
     def of_task(self, pid: int, begin: int, end: int, cpu: int) -> Iterator[tuple[bool, int, int, int]]:
         """(whether it ran, begin, end, processor) between two times, without a gap; a wait has the

@@ -18,7 +18,7 @@ _HEAD = re.compile(r"-(\d+)\s+(?:\([^)]*\)\s+)?\[(\d+)\]\s+(\S+)\s+(\d+)\.(\d+):
 _INTERRUPT = ("h", "H", "s", "z", "Z")  # the flag hardirq/softirq
 _LOST = re.compile(r"CPU:(\d+) \[LOST (\d+) EVENTS\]")
 _SYSCALL = re.compile(r"sys_(\w+)(?:\((?:fd: (?:0x)?([0-9a-f]+))?| -> (-?\w+))")
-_PROBE = re.compile(r"\((\w+)\S*\)(?: port=(0x[0-9a-f]+))?(?: count=(-?\d+))?")
+_PROBE = re.compile(r"\((\w+)[^)]*\)(?: port=(0x[0-9a-f]+))?(?: count=(-?\d+))?")
 _WAKE = re.compile(r"comm=(?P<comm>.*) pid=(?P<pid>\d+) prio=(?P<prio>-?\d+) .*target_cpu=(?P<cpu>\d+)")
 _WORK = re.compile(r"work struct[= ](?P<work>\S+?):? function[=:]? ?(?P<function>\S+)(?: workqueue=(?P<queue>\S+))?")
 _EVENTS = {

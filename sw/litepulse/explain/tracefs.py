@@ -47,6 +47,7 @@ ARGUMENTS = {
     "uart_write": "port=$arg1:x64 count=$arg3:s32",
     "serial_write": "port=$arg1:x64 count=$arg3:s32",
     "acm_tty_write": "port=$arg1:x64 count=$arg3:s32",
+    "liteuart_interrupt": "port=$arg2:x64",
     **dict.fromkeys((name for name in FUNCTIONS if name.endswith(("start_tx", "tx_chars"))), "port=$arg1:x64"),
 }
 BUFFER_KB = 4096  # of each processor
@@ -79,6 +80,11 @@ def place_of(places: tuple[Path, ...] = PLACES, lockdown: Path = LOCKDOWN, user:
         if (place / "instances").is_dir():
             return place
     raise Unsupported("explain: there is no tracefs: mount -t tracefs nodev /sys/kernel/tracing, or the kernel has no CONFIG_FTRACE")
+
+
+def probe_of(group: str, function: str) -> str:
+    """The kprobe of one of FUNCTIONS, as a line for kprobe_events."""
+    return f"p:{group}/{function} {function} {ARGUMENTS.get(function, '')}".rstrip()
 
 
 class Tracer:
@@ -151,9 +157,8 @@ class Tracer:
     def _probe(self) -> None:
         """The functions that this kernel has; a kernel without kprobes has none."""
         for function in FUNCTIONS:
-            probe = f"p:{self.name}/{function} {function} {ARGUMENTS.get(function, '')}\n"
             with contextlib.suppress(OSError):
-                _append(self.place / "kprobe_events", probe)
+                _append(self.place / "kprobe_events", f"{probe_of(self.name, function)}\n")
                 self._set(f"events/{self.name}/{function}/enable", "1")
                 self.functions.append(function)
 

@@ -10,7 +10,7 @@ from litepulse.backends.bus.session import Session
 from litepulse.backends.interface import mapped
 from litepulse.errors import Refused, TransportError
 from litepulse.layout import regs
-from litepulse.line import Launch
+from litepulse.line import Launch, Queued, Relative
 
 
 class BusQueue:
@@ -19,18 +19,23 @@ class BusQueue:
     def __init__(self, registers: Registers, session: Session) -> None:
         self._registers, self._session = registers, session
 
-    def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
+    def launch(self, entries: Sequence[tuple[int, int, Queued]]) -> int:
         """See LaunchQueue; there must be room (Status.launch_free). Waits until all have arrived."""
         self._registers.check_output()
         self._session.mine.add("launches")
-        entries = [(tick, tag, mapped(launch, self._session.launch_profile)) for tick, tag, launch in entries]
+        entries = [(tick, tag, self._mapped(what)) for tick, tag, what in entries]
         most = max(1, self._registers.bus.burst // 4)
         for start in range(0, len(entries), most):
             with self._registers.bus.hold():  # what is accepted is counted, so it must all be ours
                 self._commit(entries[start : start + most])
         return len(entries)
 
-    def _commit(self, entries: Sequence[tuple[int, int, Launch]]) -> None:
+    def _mapped(self, what: Queued) -> Queued:
+        if isinstance(what, Relative) and isinstance(what.what, Launch):
+            return Relative(mapped(what.what, self._session.launch_profile))
+        return mapped(what, self._session.launch_profile) if isinstance(what, Launch) else what
+
+    def _commit(self, entries: Sequence[tuple[int, int, Queued]]) -> None:
         """As launch(), those that fit one burst."""
         before = self._registers.read_status()
         words = [word for tick, tag, launch in entries for word in launch.entry(tick, tag)]

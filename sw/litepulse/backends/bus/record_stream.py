@@ -11,6 +11,7 @@ from litepulse.errors import Restarted, TransportError
 from litepulse.layout import regs
 from litepulse.streams import Event, EventStream, Header, Lost, ReceiveStream, RxByte
 
+_WINDOW_WORDS = 0x2000 // 4  # of a stream's part of the window: a deep board shows no more at a time
 _MUCH = 32  # records that are acknowledged at once, not only with the next look
 _ROUNDS = 3  # that free what is ready: the second also frees the record of losses that stands before the first
 
@@ -44,7 +45,7 @@ class RecordStream:
     @property
     def _most(self) -> int:
         """Records that one transaction brings at most."""
-        return max(1, (self.registers.most_words - regs.HEADER_WORDS) // self.decoder.words)
+        return max(1, (min(self.registers.most_words, _WINDOW_WORDS) - regs.HEADER_WORDS) // self.decoder.words)
 
     def question(self, count: int | None = None) -> tuple[int, int]:
         """(offset, words) of the header and `count` records; None: as many as there may be."""
@@ -61,7 +62,7 @@ class RecordStream:
         return self.registers.exchange(self.owed(), [self.question(count)], True)[0]
 
     def _split(self, words: list[int]) -> tuple[Header, list[int]]:
-        """The header, and the words of those records that are ready."""
+        """The header, and the words of those records that are ready and in `words`."""
         header = Header.decode(words)
         end = regs.HEADER_WORDS + header.ready * self.decoder.words
         return header, words[regs.HEADER_WORDS : end]
@@ -135,13 +136,14 @@ class RecordStream:
         return words[again * self.decoder.words :], max(0, count - again)
 
     def peek(self) -> tuple[Header, list[Event | RxByte | Lost]]:
-        """What is ready, decoded apart, without taking it: for a program that is not the reader of this stream."""
+        """What is ready and in the window, decoded apart, without taking it: for a program that is not the reader of this stream."""
         attempts = 10
         while True:
             header, _ = self._split(self._fetch(0))
             words: list[int] = []
             if header.ready:
-                words = self.registers.read_window(self.base + 4 * regs.HEADER_WORDS, header.ready * self.decoder.words)
+                count = min(header.ready * self.decoder.words, _WINDOW_WORDS - regs.HEADER_WORDS)
+                words = self.registers.read_window(self.base + 4 * regs.HEADER_WORDS, count)
             attempts -= 1
             if not attempts or self._split(self._fetch(0))[0].position == header.position:
                 break  # no records were taken meanwhile, so they all lay still

@@ -13,9 +13,9 @@ from litepulse.backends.driver.claim import Claim
 from litepulse.backends.driver.device import reason
 from litepulse.backends.driver.recorder import DriverRecorder
 from litepulse.backends.interface import mapped
-from litepulse.errors import LitePulseError, Refused
+from litepulse.errors import LitePulseError, Refused, Unsupported
 from litepulse.layout import LAUNCH_KIND
-from litepulse.line import Launch
+from litepulse.line import Launch, Queued
 from litepulse.streams import Event
 
 _LATER_SECONDS = 3600
@@ -27,10 +27,13 @@ class DriverQueue:
     def __init__(self, claim: Claim, recorder: DriverRecorder) -> None:
         self._claim, self._device, self._recorder = claim, claim.device, recorder
 
-    def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
+    def launch(self, entries: Sequence[tuple[int, int, Queued]]) -> int:
         """See LaunchQueue. What is late already is refused like what turns out to be: by an event."""
         done, file, waiting = 0, self._claim.take(), self._claim.line_use.waiting
-        entries = [(tick, tag, mapped(launch, self._claim.launch_profile)) for tick, tag, launch in entries]
+        launches = [(tick, tag, what) for tick, tag, what in entries if isinstance(what, Launch)]
+        if len(launches) < len(entries):
+            raise Unsupported(f"{self._device.path}: the driver queues launches, no waits")
+        entries = [(tick, tag, mapped(launch, self._claim.launch_profile)) for tick, tag, launch in launches]
         while done < len(entries):
             records = b"".join(
                 abi.Launch(tick, launch.width, tag, LAUNCH_KIND[launch.kind], launch.profile, launch.data).pack()
