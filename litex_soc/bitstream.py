@@ -56,14 +56,24 @@ SPRAM = in_ram("huge", "*/frames_memory")
 # A block RAM of an ECP5 shows a word 4 to 6 ns after the clock, and with more than two samples per cycle, where the clock is fast, the
 # sequencer's operands need a LUT behind theirs: its 64 words are in LUTs then. With fewer their address comes out of a block RAM.
 LUT_RAM = in_ram("distributed", "*litepulse_sequencer*/mem")
-# ABC9, which synth_ice40 runs for its LUTs, gives every path the time of the longest carry chain: up to seven LUTs behind each other on
+# ABC9, which Yosys runs for LUTs by itself, gives every path the time of the longest carry chain: up to seven LUTs behind each other on
 # a core that needs four. ABC looks at LUTs alone, and twice for depth (-F 1 -A 0) finds those four; a third time saves up to 90 of 4500.
-MAP = "strash;balance;dch,-f;if,-C,16,-F,1,-A,0;mfs2;lutpack,-S,1"
-ABC = f"abc -lut 4 -script +strash;ifraig;scorr;dc2;dretime;{MAP};{MAP};{MAP}"
+
+
+def abc(luts, *more):
+    """Yosys command that maps to LUTs of `luts` inputs; `more`: commands of ABC behind each of the three times."""
+    once = ";".join(["strash;balance;dch,-f;if,-C,16,-F,1,-A,0;mfs2", *more])
+    return f"abc -lut {luts} -script +strash;ifraig;scorr;dc2;dretime;{once};{once};{once}"
+
+
 ICE40 = (
-    "synth_ice40 {0} -top {1} -run begin:map_luts ; " + ABC + " ; ice40_wrapcarry -unwrap ; techmap -map +/ice40/ff_map.v ; clean ; "
+    "synth_ice40 {0} -top {1} -run begin:map_luts ; "
+    + abc("4", "lutpack,-S,1")
+    + " ; ice40_wrapcarry -unwrap ; techmap -map +/ice40/ff_map.v ; clean ; "
     "opt_lut -tech ice40 ; synth_ice40 {0} -top {1} -run map_cells: -json {1}.json"
 )
+# LUTs of 5 and 6 inputs are two and four with the selectors of their slices
+ECP5 = "synth_ecp5 -top {0} -run begin:map_luts ; " + abc("4:6") + " ; clean ; synth_ecp5 -top {0} -run map_cells: -json {0}.json"
 SYNTHESIS = {"up5k": SPRAM + ICE40.format("-dsp -device u", "{0}"), "hx8k": ICE40.format("-device hx", "{0}")}
 
 
@@ -75,7 +85,7 @@ def placing(choice):
 def synthesis(fpga, samples):
     """Yosys commands for an FPGA of litex_soc/boards, and a number of samples per cycle, with {0}
     for the top module."""
-    return SYNTHESIS.get(fpga) or (LUT_RAM if samples > 2 else "") + "synth_ecp5 -top {0} -json {0}.json"
+    return SYNTHESIS.get(fpga) or (LUT_RAM if samples > 2 else "") + ECP5
 
 
 # nextpnr's options: with the placer's own weights a full UP5K is 1 to 2 MHz slower, an ULX3S 3
