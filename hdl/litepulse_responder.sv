@@ -83,6 +83,7 @@ module litepulse_responder #(
   localparam int D = 7;      // bits of the delay of a filter
   localparam int SHOWN = (S > 1) ? 2 : 0;   // cycles by which an edge may be known before litepulse_capture shows it
 
+  logic         by_edge, by_byte, by_break, by_lin;   // triggers; none of them: off
   logic [3:0]   sel_channel;
   logic         sel_rise, sel_fall, sel_enable;
   assign edge_choice.channel = sel_channel;
@@ -112,7 +113,6 @@ module litepulse_responder #(
   logic         landed;        // now is T
 
   // configuration -------------------------------------------------------------------------------------------------------
-  logic         by_edge, by_byte, by_break, by_lin;   // triggers; none of them: off
   logic [2:0]   trigger;
   logic         rearm, exclusive, ignore_own;
   logic [15:0]  left;                    // launches of the burst that are still to come

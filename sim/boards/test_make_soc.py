@@ -190,7 +190,7 @@ def test_clocks(written, name, fpga, samples, core):
 RAMS, BESIDE = {"25f": 56, "45f": 108, "85f": 208}, {"uartbone": 11, "linux": 44}
 # log2 of the events, with up to two samples per cycle; with four it is 11, but for those whose clock is slow enough for more
 EVENT_DEPTHS = {"25f": 12, "45f": 13, "85f": 14}
-ROOM_FOR_FOUR = {("ulx3s", "85f", "linux"): 14}
+ROOM_FOR_FOUR = {("ulx3s", "85f", "linux"): 14, ("orangecrab", "25f", "uartbone"): 12, ("orangecrab", "85f", "uartbone"): 14}
 
 
 @pytest.mark.parametrize("samples", [1, 2])
