@@ -18,10 +18,8 @@ VARIANTS = {
 }
 CORES = ("litepulse", "liteuart", "none")  # the others show what LitePulse costs
 EVENT_DEPTH, RECEIVE_DEPTH, TRANSMIT_DEPTH, LAUNCH_DEPTH = 8, 9, 9, 6  # log2: the core's defaults
-# log2 of the events that an ECP5 holds, where a board's file says nothing else: what its block RAM has room for beside a UARTBone. With
-# more than two samples per cycle, where the clock is fast, more block RAMs push the logic too far apart.
-ECP5_EVENT_DEPTH = {"25f": 12, "45f": 13, "85f": 14}
-FAST_EVENT_DEPTH = 11
+# log2 of the events that an ECP5 holds, where a board's file says nothing else: more block RAMs push the logic apart, and it misses its clock
+ECP5_EVENT_DEPTH = 11
 
 
 class ChoiceError(ValueError):
@@ -42,7 +40,7 @@ class Board:
     `bridge` : (what the plug says its product is, with * and ?; interface, two digits) of the USB port that is the bridge, if the board's
     own plug has one and can be distinguished from other makers' by these strings.
     `lin_entries` : LIN identifiers that have an entry, by PHY, one of regmap.LIN_ENTRIES; else 64.
-    `event_depths` : {(FPGA, variant, samples per cycle): log2 of the events that the core holds}, where it is not the usual one.
+    `event_depths` : {(FPGA, variant): log2 of the events that the core holds}, where it is not the usual one.
     `packs` : its bridge can pack answers, and has frames wait.
     `crowded` : PHYs with which more than nine tenths of the FPGA are in use: another placer takes over.
     `note` : what docs/boards.md says besides.
@@ -68,7 +66,7 @@ class Board:
     crowded: tuple[str, ...] = ()
     note: str = ""
     lin_entries: dict[str, int] = field(default_factory=dict)
-    event_depths: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    event_depths: dict[tuple[str, str], int] = field(default_factory=dict)
     bridge: tuple[str, str] | None = None
     attach: str = "plug in its USB cable, one that carries data"
     port: str = "/dev/ttyUSB1"
@@ -108,11 +106,8 @@ class Choice:
     @property
     def event_depth(self):
         """log2 of the events that the core holds."""
-        if self.board.family != "ecp5":
-            return EVENT_DEPTH
-        room = ECP5_EVENT_DEPTH[self.fpga]
-        usual = room if self.samples <= 2 else min(room, FAST_EVENT_DEPTH)
-        return self.board.event_depths.get((self.fpga, self.variant, self.samples), usual)
+        usual = ECP5_EVENT_DEPTH if self.board.family == "ecp5" else EVENT_DEPTH
+        return self.board.event_depths.get((self.fpga, self.variant), usual)
 
     @property
     def constraints(self):

@@ -519,17 +519,13 @@ def by_board() -> list[str]:
 
 
 def by_events() -> list[str]:
-    """Lines of the table of what the boards hold, with each of their FPGAs, variants and samples per cycle."""
+    """Lines of the table of what the boards hold, with each of their FPGAs and variants."""
     who: dict[int, list[str]] = {}
     for name, board in boards.all_boards().items():
         for fpga in board.fpgas:
             for variant in board.variants:
                 which = [*([fpga.upper()] if len(board.fpgas) > 1 else []), *([f"`VARIANT={variant}`"] if len(board.variants) > 1 else [])]
-                depths = {PHYS[phy].samples: choose(name, fpga, variant, PHYS[phy].samples).event_depth for phy in board.phys}
-                for depth in sorted(set(depths.values())):
-                    those = " or ".join(str(samples) for samples in sorted(depths) if depths[samples] == depth)
-                    more = which if len(set(depths.values())) == 1 else [*which, f"`SAMPLES={those}`"]
-                    who.setdefault(depth, []).append(" ".join([board.title, *more]))
+                who.setdefault(choose(name, fpga, variant).event_depth, []).append(" ".join([board.title, *which]))
     size = 4 * regmap.EVENT_WORDS
     return [
         "| events held | burst of edges without loss | their records | boards |",
@@ -572,8 +568,8 @@ def page() -> str:
         "",
         "A board holds its events until a program reads them. It stands a burst of this many edges with",
         "nobody reading; the last places are for launches, refusals and other events. An edge more is lost",
-        "and counted. The depth follows the FPGA's block RAM (`FPGA=`), and with four samples per cycle the",
-        "fast clock, which many block RAMs are in the way of; `litepulse info` shows it.",
+        "and counted. The depth follows the FPGA's block RAM, and the clock: many block RAMs push the logic",
+        "apart, so an FPGA whose clock is near its limit has fewer. `litepulse info` shows it.",
         "",
         *by_events(),
     ]

@@ -16,7 +16,7 @@ BOARD = Board(
         platform, platform.request("clk48"), 48_000_000, choice.pulse_hz, choice.constraints.sys_hz, choice.samples
     ),
     phys=("ecp5_serdes", "ecp5_ddr", "generic"),
-    event_depths={("25f", "uartbone", 4): 12, ("85f", "uartbone", 4): 14},  # its FPGA is faster than its clock needs
+    event_depths={("25f", "uartbone"): 12, ("85f", "uartbone"): 14},  # its FPGA is faster than its clock needs
     serial_is="a USB serial adapter at header pins 0 (FPGA's RX) and 1 (TX), 3.3 V",
     add_serial=gsd_orangecrab.feather_serial,
     programmers={"dfu-util": {"flash": ["-d", "1209:5af0", "-a", "0", "-R", "-D"]}, "openFPGALoader": {"flash": ["-b", "orangeCrab"]}},

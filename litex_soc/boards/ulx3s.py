@@ -57,8 +57,7 @@ BOARD = Board(
     phys=("ecp5_serdes", "ecp5_ddr", "generic"),
     serial_is="the FTDI on the board",
     variants={"uartbone": None, "linux": linux_soc},
-    # 8,192 events and the Linux SoC would fill all 108 block RAMs of a 45F; with it `pulse` is slower, so that an 85F has 16,384
-    event_depths={("45f", "linux", 1): 12, ("45f", "linux", 2): 12, ("85f", "linux", 4): 14},
+    event_depths={("85f", "linux"): 14},  # with a CPU `pulse` is slower
     programmers={"openFPGALoader": {"flash": ["-b", "ulx3s", "-f"], "ram": ["-b", "ulx3s", "-m"]}},
     usb=("0403", "6015", "FT231X"),
     bridge=("ULX3S*", "00"),

@@ -41,8 +41,13 @@ MHZ = {
 WITHOUT_LIN = {("icebreaker", 2), ("alchitry_cu", 1), ("alchitry_cu", 2)}
 # Inputs where there are not four: not each is a pad that the gearing can read, and a UP5K has room for one.
 FEWER_INPUTS = {("ulx3s", 4): 3, ("colorlight_i5", 4): 2, ("orangecrab", 4): 2, ("ecpix5", 4): 3, ("icebreaker", 2): 1}
-# These have eight pins for the marker port.
-WITH_PORT = ("ulx3s", "colorlight_i5", "orangecrab", "ecpix5")
+# The marker port, 0 to 7, where there is one.
+PORT = {
+    "ulx3s": "U17 P16 M17 L17 H17 G18 E17 D17",
+    "colorlight_i5": "C17 B18 B20 F20 A18 A19 B19 D20",
+    "orangecrab": "C10 C9 B10 B9 C8 B8 A8 T17",
+    "ecpix5": "U23 V23 U22 V21 W25 W24 W23 W22",
+}
 # A board's other chips: kept from resetting the FPGA.
 NEEDED_BY = {"ulx3s": ("wifi_gpio0",)}
 LATENCIES = {"generic": (1, 1), "ice40_ddr": (2, 2), "ecp5_ddr": (2, 4), "ecp5_serdes": (3, 4)}
@@ -154,13 +159,14 @@ def test_pins(written, name, fpga, samples, core):
         inputs = aux[: FEWER_INPUTS.get((name, choice.samples), 4)]
         ports = [f"pulse_aux[{n}]" for n in range(len(inputs))] if len(inputs) > 1 else ["pulse_aux"]
         expected |= {**dict(zip(("pulse_tx", "pulse_rx", "pulse_de"), line)), **dict(zip(ports, inputs))}
+        expected |= {f"pulse_port[{n}]": pin for n, pin in enumerate(PORT.get(name, "").split())}
         if choice.phy == "ice40_ddr":  # the pad is the PHY's own
             assert re.search(r"SB_IO #\(.*\.PULLUP\(1'b1\)\) rx_io \(", PHYS[choice.phy].source.read_text()) and not up
         else:
             assert up & set(expected) == {"pulse_rx"}
     elif core == "liteuart":  # what it has no use for may keep its pin
         expected |= dict(zip(("pulse_tx", "pulse_rx"), line))
-        found = {port: pin for port, pin in found.items() if not port.startswith(("pulse_de", "pulse_aux"))}
+        found = {port: pin for port, pin in found.items() if not port.startswith(("pulse_de", "pulse_aux", "pulse_port"))}
     # what the board itself wants driven, whatever is on it
     assert {port: pin for port, pin in found.items() if port not in NEEDED_BY.get(name, ())} == expected
 
@@ -188,37 +194,24 @@ def test_clocks(written, name, fpga, samples, core):
 
 # Block RAMs: of the part, and of a build besides the events (docs/boards.md); a record takes 128 of their 16 Kibit.
 RAMS, BESIDE = {"25f": 56, "45f": 108, "85f": 208}, {"uartbone": 11, "linux": 44}
-# log2 of the events, with up to two samples per cycle; with four it is 11, but for those whose clock is slow enough for more
-EVENT_DEPTHS = {"25f": 12, "45f": 13, "85f": 14}
-ROOM_FOR_FOUR = {("ulx3s", "85f", "linux"): 14, ("orangecrab", "25f", "uartbone"): 12, ("orangecrab", "85f", "uartbone"): 14}
+DEEP = {("ulx3s", "85f", "linux"): 14, ("orangecrab", "25f", "uartbone"): 12, ("orangecrab", "85f", "uartbone"): 14}  # log2 of the events
 
 
-@pytest.mark.parametrize("samples", [1, 2])
-@pytest.mark.parametrize("fpga, variant", [(fpga, variant) for fpga in RAMS for variant in BESIDE if (fpga, variant) != ("25f", "linux")])
-def test_events_fill_the_block_ram(fpga, variant, samples):
-    """As many as the core can hold, or as leave a tenth of the block RAMs free."""
-    those = [board for board in boards.all_boards().values() if fpga in board.fpgas and variant in board.variants]
-    assert those
-    for board in those:
-        depth = choose(board.name, fpga, variant, samples).event_depth
-
-        def used(depth):
-            return (128 << depth) // 16384 + BESIDE[variant]
-
-        assert used(depth) <= 0.9 * RAMS[fpga]
-        assert depth == depths()["event"][1] or used(depth + 1) > 0.9 * RAMS[fpga]
-
-
-def test_events_with_four_samples():
-    """A fast clock bears no more block RAMs than those of 2,048 events."""
-    found = 0
+def test_events_that_an_ecp5_holds():
+    """2,048; where the clock bears it as many as the core can hold, or as leave a tenth of the block RAMs free."""
+    found = set()
     for board in boards.all_boards().values():
-        for fpga in board.fpgas:
-            for variant in board.variants:
-                if board.family == "ecp5":
-                    found += 1
-                    assert choose(board.name, fpga, variant, 4).event_depth == ROOM_FOR_FOUR.get((board.name, fpga, variant), 11)
-    assert found == 9
+        for fpga, variant in [(fpga, variant) for fpga in board.fpgas for variant in board.variants if board.family == "ecp5"]:
+            found.add((board.name, fpga, variant))
+            depth = choose(board.name, fpga, variant).event_depth
+            assert depth == DEEP.get((board.name, fpga, variant), 11)
+
+            def used(depth, variant=variant):
+                return (128 << depth) // 16384 + BESIDE[variant]
+
+            assert used(depth) <= 0.9 * RAMS[fpga]
+            assert depth in (11, depths()["event"][1]) or used(depth + 1) > 0.9 * RAMS[fpga]
+    assert found > set(DEEP) and len(found) == 9
 
 
 @pytest.mark.parametrize("name", ["icebreaker", "alchitry_cu"])
@@ -238,7 +231,7 @@ def test_wiring(written, name, fpga, samples, core):
         "S": samples,
         "INPUTS": inputs,
         **dict(zip(("LATENCY_IN", "LATENCY_OUT"), LATENCIES[choice.phy])),
-        "EV_AW": ROOM_FOR_FOUR.get((name, fpga, choice.variant), 11) if samples == 4 else EVENT_DEPTHS.get(fpga, 8),
+        "EV_AW": DEEP.get((name, fpga, choice.variant), 8 if choice.board.family == "ice40" else 11),
         "RX_AW": 9,
         "TX_AW": 9,
         "LQ_AW": 6,
@@ -246,7 +239,8 @@ def test_wiring(written, name, fpga, samples, core):
         "WATCHDOG_UNIT": 18,
         "IRQ_UNIT": 5,
         "IRQ_UNIT_STEP": 3,
-        "PORT": int(name in WITH_PORT),
+        "PORT": int(name in PORT),
+        "SEQUENCE": int(choice.board.family == "ecp5"),
     }
     pads = {} if choice.phy == "generic" else {"PADS": inputs, "DE": 1}
     assert {key: number(value) for key, value in phy_of.items()} == {"INPUTS": inputs, **pads}
@@ -256,7 +250,7 @@ def test_wiring(written, name, fpga, samples, core):
         assert {port for port in declared if port not in ports} <= {
             port
             for port, way in declared.items()
-            if way == "output" and (port.startswith("irq_") or (port == "port_o" and name not in WITH_PORT))
+            if way == "output" and (port.startswith("irq_") or (port == "port_o" and name not in PORT))
         }
     for here, there in (("tx_o", "tx_i"), ("tx_oe", "tx_oe_i"), ("de_o", "de_i"), ("rx_i", "rx_o"), ("aux_i", "aux_o")):
         assert core_ports[here] == phy_ports[there]
