@@ -18,7 +18,7 @@ VARIANTS = {
 }
 CORES = ("litepulse", "liteuart", "none")  # the others show what LitePulse costs
 EVENT_DEPTH, RECEIVE_DEPTH, TRANSMIT_DEPTH, LAUNCH_DEPTH = 8, 9, 9, 6  # log2: the core's defaults
-# log2 of the events that an ECP5 holds, where a board's file says nothing else: more block RAMs push the logic apart, and it misses its clock
+# log2 of the events that an ECP5 holds, where a board's file says nothing else: more block RAMs push the logic apart
 ECP5_EVENT_DEPTH = 11
 
 
