@@ -566,6 +566,13 @@ def test_no_command_hides_in_a_paragraph(page):
     assert hidden_commands((ROOT / page).read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md"])
+def test_variables_of_make_within_a_sentence(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for words in re.findall(r"`make ([^`]*)`", text):
+        check_make(["make", *(f"{name}=" for name in re.findall(r"\b([A-Z_]+)=", words))])
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -526,7 +526,7 @@ class Board:
             loopback,
             move_tx,
             within(count, "count", 0, _MANY),
-            None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for"))),
+            None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "duration"))),
         )
         return self.begin(Capture(self.backend, plan, files, times), beside_responder=True)
 
@@ -923,7 +923,7 @@ class Board:
             spread,
             whole(seed, "seed"),
             count,
-            None if duration is None else math.floor(scale.ticks(to_duration(duration, "for"))),
+            None if duration is None else math.floor(scale.ticks(to_duration(duration, "duration"))),
             None if start is None else self.tick_of(start, "start"),
             check_timeout(self.backend, wait, mean - spread, profile, on),
             ticks(blank, "blank"),

@@ -226,6 +226,6 @@ def compare(board: Board, clocks: str | Sequence[str], *, count: Whole = 0, dura
         channels,
         fall=False,
         count=within(count, "count", 0, (1 << 63) - 1),
-        duration=None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for"))),
+        duration=None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "duration"))),
     )
     return board.begin(Compare(board, first, others, plan))

@@ -670,3 +670,12 @@ def test_bytes_alone_with_all_that_is_known_of_them(style, board):
 def test_nothing_to_capture(words, why):
     done = run("--port", "/dev/null", "capture", *words)
     assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr
+
+
+def test_the_beginning_loads_no_decoder_and_no_backend():
+    """What a verb alone needs is loaded by that verb: the beginning of each command would wait for it."""
+    code = "import contextlib, sys\nfrom litepulse import cli\nwith contextlib.suppress(SystemExit):\n    cli.main(['--version'])\n"
+    code += "print(*(name for name in sys.modules if name.startswith('litepulse.')))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "litepulse.named_time" in loaded
+    assert [name for name in loaded if name.startswith(("litepulse.codes.", "litepulse.backends"))] == ["litepulse.codes.scale"]

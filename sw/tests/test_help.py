@@ -32,6 +32,19 @@ def test_help_fits_the_terminal(verb, columns, capsys, monkeypatch):
     assert verb in ("", "plot", "completion", "flash", "lin header") or groups[-2:] == ["device", "examples"], groups
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_a_long_word_is_broken_behind_a_comma_or_bar(verb, columns, capsys, monkeypatch):
+    """Whoever copies `dma[=US]` from a line needs all of it there."""
+    texts: list[str] = []
+    for width in (500, columns):
+        monkeypatch.setenv("COLUMNS", str(width))
+        texts.append(help_of(verb, capsys).split("\n\n", 1)[1])
+    wide, narrow = texts
+    pieces = set(narrow.split()) - set(wide.split()) - {"\\"}
+    assert [piece for piece in pieces if piece[-1] not in ",|-" and not re.search("[,|-]" + re.escape(piece), wide)] == []
+
+
 def test_an_example_that_is_folded_means_the_same():
     line = "  litepulse --sim --stimulus edges.txt capture --inputs 0 --count 3 --on 'edge:0: rise'"
     folded = fitted(line, 40)

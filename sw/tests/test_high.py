@@ -6,6 +6,7 @@ import json
 import pytest
 
 from litepulse import cli
+from litepulse.commands import latency as verb
 from litepulse.vcd import Vcd
 
 WIDTH = 480  # ticks of 10 us
@@ -46,6 +47,12 @@ def test_a_delay_begins_at_the_edge_that_is_named(words, edge, delay, capsys):
 )
 def test_the_headline_names_the_edge(words, line, capsys):
     assert line in latency(capsys, *words, style="")
+
+
+def test_the_examples_wait_for_the_edge_that_begins_the_pulse():
+    """Else the delay contains the width, as the cases above show."""
+    examples = [line for line in verb.EXAMPLES.splitlines() if "--width" in line and "--on edge:" in line]
+    assert examples and all(("--high" in line) == (":rise" in line) for line in examples)
 
 
 def test_a_high_train_on_the_pins(tmp_path, capsys):

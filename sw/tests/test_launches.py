@@ -185,6 +185,21 @@ def test_what_is_no_table_is_bytes(monkeypatch, capsys, tmp_path):
     assert status == 2 and "every: the rows of" in err
 
 
+@pytest.mark.parametrize(
+    "words, table, noted",
+    [
+        ([], "+10ms,5us\n", True),
+        ([], "time,width\n+10ms,5us\n", True),
+        (["--raw"], "+10ms,5us\n", False),
+        ([], "at,width\n+10ms,5us\n", False),
+    ],
+)
+def test_a_csv_whose_bytes_are_sent_is_noted(words, table, noted, monkeypatch, capsys, tmp_path):
+    """A table whose heading is missing or misspelled would else be text on the line, with no word of it."""
+    status, _, err, _ = send(monkeypatch, capsys, tmp_path, table, "--baud", "1M", "--json", *words)
+    assert status == 0 and ("pulses.csv: its heading is not that of a table of launches, so its bytes are sent" in err) == noted
+
+
 def test_on_the_pins(tmp_path):
     """The simulated SoC: each edge is at its tick."""
     places, vcd = [0, 62, 200, 263, 1000], tmp_path / "pins.vcd"

@@ -262,6 +262,6 @@ def emit(
         else:
             frames = _pulses(lambda second, _: dcf77.encode(second, scale))
         plan = EmitPlan(code, scale, profile, frames)
-    ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
+    ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "duration")))
     first = None if start is None else board.tick_of(start, "start")
     return board.begin(Emit(board, replace(plan, loopback=bool(loopback)), first, ticks))

@@ -188,7 +188,7 @@ def follow(
         loopback=bool(loopback),
         move_tx=bool(move_tx),
         count=within(count, "count", 0, (1 << 63) - 1),
-        duration=None if duration is None else math.floor(timescale.ticks(to_duration(duration, "for"))),
+        duration=None if duration is None else math.floor(timescale.ticks(to_duration(duration, "duration"))),
     )
     name = "rx" if channel == board.identity.inputs else str(channel)
     return board.begin(Follow(board, FollowPlan(code, decoder, capture, name, uart, None if pulse is None else str(pulse))))

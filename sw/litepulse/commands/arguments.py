@@ -31,6 +31,17 @@ class Help(argparse.RawDescriptionHelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(indent + line for whole in text.splitlines() for line in fitted(whole, width - len(indent)))
 
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return Lines(width).wrap(" ".join(text.split()))
+
+
+class Lines(textwrap.TextWrapper):
+    """Wraps text. A word wider than a line is a list of choices: it is broken behind one of them, not within a name."""
+
+    def _split(self, text: str) -> list[str]:
+        words = super()._split(text)
+        return [part for word in words for part in ([word] if len(word) <= self.width else re.split(r"(?<=[,|])(?=.)", word))]
+
 
 def fitted(line: str, width: int) -> list[str]:
     """A line of help as lines of at most `width` columns: prose, or behind two blanks an example

@@ -39,7 +39,7 @@ SETTINGS = tuple(row.word for row in TABLE)
 OF_THE_MACHINE = {row.name for row in TABLE if row.undone == BY_JOURNAL}
 WORDS = "priority[=N], memory, cpu[=N], dma[=US], flip[=NICE], kworkers[=N], power, timer[=MS], cstates[=N+N...], governor[=NAME]"
 COUNTS = (ANSWERED, MISSING, EXTRA, STRAY, IGNORED, UNKNOWN, REFUSED)
-EXAMPLES = """  litepulse latency --width 10us --on edge:0:rise --count 1000
+EXAMPLES = """  litepulse latency --high --width 10us --on edge:0:rise --count 1000
   litepulse latency --echo /dev/ttyUSB3 --baud 115200 --count 10000 --realtime
   litepulse latency --echo /dev/ttyUSB3 --baud 115200 --count 5000 --compare
   litepulse --sim --wire 0 latency --width 10us --on edge:0:fall --count 100"""

@@ -160,6 +160,8 @@ def run(args: Namespace) -> int:
     if table and args.every:
         raise BadInput(f"every: the rows of {args.file} say when each leaves; --raw sends the bytes of the file")
     source = None if table else Source(args.file)
+    if source and args.file.endswith(".csv") and not args.raw:
+        output.note(f"{args.file}: its heading is not that of a table of launches, so its bytes are sent; --raw omits this note")
     if arguments.several(args):
         from litepulse.commands import together
 

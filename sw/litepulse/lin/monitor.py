@@ -67,6 +67,6 @@ def monitor(
     """
     rate = baud if baud is not None else description.baud if description else DEFAULT_BAUD
     profile = profile_of(board.timescale, rate, Format())
-    ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
+    ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "duration")))
     plan = CapturePlan((), profile=profile, loopback=loopback, move_tx=move_tx, count=count, duration=ticks)
     return board.begin(Monitor(board.backend, plan, description))

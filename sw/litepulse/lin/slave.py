@@ -568,5 +568,5 @@ def play(
     run.set(values or {})
     for data in responses:
         run.respond(data)
-    ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
+    ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "duration")))
     return board.begin(Slave(run, count, ticks))
