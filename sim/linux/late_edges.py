@@ -6,9 +6,11 @@ The guest has no Python. A shell sets tracefs as litepulse.explain.tracefs would
 trace; the package's own parser and explain() read it here.
 """
 
+import argparse
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from statistics import median
 
 from litepulse.explain import Explanation, explain, frames_of_edges, tracefs
@@ -74,13 +76,16 @@ def guest():
 
 @dataclass(frozen=True)
 class Late:
-    """One run. due, edges: of each byte, ns of CLOCK_MONOTONIC; open_ns: by how much all edges
-    together may be wrong; planted: (begin, end) of what took the time, by the same clock; text: of
-    the trace; lost: its events that were overwritten."""
+    """One run. program: its pid; due, edges: of each byte, ns of CLOCK_MONOTONIC; pin: (tick, level,
+    ns, uncertainty), all changes; open_ns: by how much they may be wrong together; planted: (begin,
+    end) of what took the time, by the same clock; text: of the trace; lost: its events that were
+    overwritten."""
 
     found: Explanation | None
+    program: int
     due: list
     edges: list
+    pin: list
     open_ns: int
     planted: list
     text: list
@@ -124,8 +129,10 @@ def run(machine, cause, port, count, traced=True):
     kept, recorded = map(int, counted.groups()) if counted else (0, 0)
     return Late(
         found,
+        program,
         [due for (due,) in numbers("due")],
         [NS_PER_CYCLE * (tick + SEEN) + offset for tick in starts],
+        timed,
         open_ns,
         [tuple(row) for row in numbers("planted")],
         text,
@@ -140,9 +147,25 @@ def event_cost(machine):
     return (min(each[1::2]) - min(each[0::2])) / 2
 
 
-def main():
+def recorded(seen, what):
+    """The text of a run, for sw/tests/traces."""
+    rows = [f"# {what}", f"# program {seen.program}"]
+    rows += [f"# due {due}" for due in seen.due]
+    rows += [f"# planted {begin} {end}" for begin, end in seen.planted]
+    rows += ["# edge " + " ".join(map(str, edge)) for edge in seen.pin]
+    return "".join(f"{row}\n" for row in ["# SPDX-License-Identifier: BSD-2-Clause", *rows, *seen.text])
+
+
+def main(argv=None):
     """`python -m sim.linux.late_edges`: what the trace costs on this SoC."""
+    parser = argparse.ArgumentParser(prog="python -m sim.linux.late_edges", description=__doc__)
+    parser.add_argument("--record", metavar="FILE", help="a real-time process, six bytes: for sw/tests/traces")
+    args = parser.parse_args(argv)
     machine, count = guest(), 16
+    if args.record:
+        what = "Linux 6.12 on the simulated SoC: programs/late.c, case hog, writes six bytes to a LiteUART."
+        Path(args.record).write_text(recorded(run(machine, "hog", PEER, 6), what))
+        return
     print(f"an event of the trace: {event_cost(machine) / 1000:.1f} us")
     for port in (PEER, PULSE):
         for traced in (False, True):
