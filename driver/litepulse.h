@@ -254,12 +254,14 @@ enum litepulse_answer_state {
  * @keep: what runs goes on when the claim ends
  * @stale: the board was reset since, or a suspend has stopped what ran or waited: everything but
  *	the end of the claim is -ESTALE
+ * @follows: its train follows the PTP clock, which alone may start and change it
  * @name: of this part of the kernel, for a person; NULL: of a module that gave none
  * @pid: of the program that claimed; 0: a part of the kernel did
  */
 struct litepulse_claimant {
 	bool keep;
 	bool stale;
+	bool follows;
 	const char *name;
 	pid_t pid;
 };

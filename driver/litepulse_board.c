@@ -287,12 +287,12 @@ static void litepulse_board_clocks_after(void *data)
 	litepulse_read_clocks(&pair->at[1]);
 }
 
-/* What of a slew falls into a part of the time in which it happened. */
+/* What of a slew falls into a part of the time in which it happened; half needs no product. */
 static s64 litepulse_board_share(s64 slew, u64 part, u64 whole)
 {
 	u64 share = abs(slew) / 2;
 
-	if (whole && !(whole >> 32))
+	if (part != whole / 2 && !(whole >> 32))
 		share = litepulse_mul_div(abs(slew), part, whole, NULL);
 	return slew < 0 ? -(s64)share : (s64)share;
 }

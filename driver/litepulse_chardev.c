@@ -41,6 +41,7 @@ union litepulse_chardev_argument {
 	struct litepulse_profile profile;
 	struct litepulse_train train;
 	struct litepulse_train_adjust adjust;
+	struct litepulse_train_follow follow;
 	struct litepulse_train_stop stop;
 	struct litepulse_responder responder;
 	struct litepulse_driver_enable driver_enable;
@@ -212,24 +213,48 @@ static int litepulse_chardev_flush(struct litepulse_reader *reader,
 	return litepulse_output_flush(reader->lp, reader->claimant);
 }
 
+/*
+ * Whether the train is that of the PTP clock. It may not run, between a step of the clock and its
+ * next start. One of before a reset is -ESTALE like all else.
+ */
+static bool litepulse_chardev_follows(const struct litepulse_reader *reader)
+{
+	return reader->claimant->follows && !reader->claimant->stale;
+}
+
 static int litepulse_chardev_train_start(struct litepulse_reader *reader,
 					 union litepulse_chardev_argument *argument)
 {
+	if (litepulse_chardev_follows(reader))
+		return -EBUSY;
 	return litepulse_output_train_start(reader->lp, reader->claimant, &argument->train);
 }
 
 static int litepulse_chardev_train_adjust(struct litepulse_reader *reader,
 					  union litepulse_chardev_argument *argument)
 {
+	if (litepulse_chardev_follows(reader))
+		return -EBUSY;
 	return litepulse_output_train_adjust(reader->lp, reader->claimant, &argument->adjust);
+}
+
+static int litepulse_chardev_train_follow(struct litepulse_reader *reader,
+					  union litepulse_chardev_argument *argument)
+{
+	return litepulse_ptp_follow(reader->lp, reader->claimant, &argument->follow);
 }
 
 static int litepulse_chardev_train_stop(struct litepulse_reader *reader,
 					union litepulse_chardev_argument *argument)
 {
+	int error;
+
 	if (argument->stop.flags || argument->stop.pulses)
 		return -EINVAL;
-	return litepulse_output_train_stop(reader->lp, reader->claimant, &argument->stop.pulses);
+	error = litepulse_output_train_stop(reader->lp, reader->claimant, &argument->stop.pulses);
+	if (!error)
+		reader->claimant->follows = false;
+	return error;
 }
 
 static int litepulse_chardev_responder(struct litepulse_reader *reader,
@@ -306,6 +331,7 @@ static const struct litepulse_chardev_ioctl litepulse_ioctls[] = {
 	{ LITEPULSE_IOC_TRAIN_START, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_train_start },
 	{ LITEPULSE_IOC_TRAIN_ADJUST, offsetof(struct litepulse_train_adjust, width),
 	  LITEPULSE_CLAIM_FILE, litepulse_chardev_train_adjust },
+	{ LITEPULSE_IOC_TRAIN_FOLLOW, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_train_follow },
 	{ LITEPULSE_IOC_TRAIN_STOP, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_train_stop },
 	{ LITEPULSE_IOC_RESPONDER, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_responder },
 	{ LITEPULSE_IOC_DRIVER_ENABLE, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_driver_enable },

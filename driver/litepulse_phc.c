@@ -115,51 +115,172 @@ void litepulse_phc_adjust(struct litepulse_phc *phc, s64 scaled_ppm)
 	phc->mul = mul;
 }
 
-/* A period of the clock in ticks, exactly; den is phc->mul. */
-static int litepulse_phc_period_of(const struct litepulse_phc *phc, u64 period_ns, u32 *period,
-				   u32 *num)
-{
-	u64 whole;
+/* --- trains --- */
 
-	whole = litepulse_mul_div(period_ns, phc->div, phc->mul, num);
+/**
+ * litepulse_phc_time - a time of a rhythm
+ * @rhythm: which
+ * @number: of the time
+ * @part: answer: that is @part / @rhythm->pulses ns after the ns returned
+ */
+u64 litepulse_phc_time(const struct litepulse_phc_rhythm *rhythm, u64 number, u32 *part)
+{
+	u32 left;
+	u64 spans = div_u64_rem(number, rhythm->pulses, &left);
+
+	return rhythm->origin + spans * rhythm->span +
+		litepulse_mul_div(rhythm->span, left, rhythm->pulses, part);
+}
+
+/* The number of the first time that is not before @ns. */
+static u64 litepulse_phc_number(const struct litepulse_phc_rhythm *rhythm, u64 ns)
+{
+	u32 low = 0, high = rhythm->pulses, middle;
+	u64 spans, behind;
+
+	if (ns <= rhythm->origin)
+		return 0;
+	spans = div64_u64_rem(ns - rhythm->origin, rhythm->span, &behind);
+	/* A product of 96 bits cannot be divided by 64: it is looked for. */
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (litepulse_mul_div(rhythm->span, middle, rhythm->pulses, NULL) < behind)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return spans * rhythm->pulses + low;
+}
+
+/* Ticks that are @num / phc->mul and @part / @pulses ns: whole ones, and @rest / (mul * pulses). */
+static u64 litepulse_phc_add_part(const struct litepulse_phc *phc, u32 num, u32 part, u32 pulses,
+				  u64 *rest)
+{
+	/* Each product is below 2^63, as @pulses is below 2^31. */
+	const u64 sum = (u64)num * pulses + (u64)part * phc->div;
+
+	return div64_u64_rem(sum, (u64)phc->mul * pulses, rest);
+}
+
+/* When a time of a rhythm is, exactly: @rest / (mul * pulses) of a tick after the tick returned. */
+static u64 litepulse_phc_moment(const struct litepulse_phc *phc,
+				const struct litepulse_phc_rhythm *rhythm, u64 number, u64 *rest)
+{
+	u32 num, part;
+	u64 tick = litepulse_phc_tick(phc, litepulse_phc_time(rhythm, number, &part), &num);
+
+	return tick + litepulse_phc_add_part(phc, num, part, rhythm->pulses, rest);
+}
+
+/* Binary digits of a fraction whose own denominator has more than 32 bits. */
+#define DIGITS		31
+#define DIGITS_DEN	BIT(DIGITS)
+/* It is renewed after so many pulses, which is long before it is half a tick off. */
+#define DRIFT_SHIFT	(DIGITS - 2)
+
+/* @num / @den in units of 1 / DIGITS_DEN, rounded down; @den is at most 2^63. */
+static u32 litepulse_phc_digits(u64 num, u64 den)
+{
+	unsigned int digit;
+	u32 digits = 0;
+
+	for (digit = 0; digit < DIGITS; digit++) {
+		num <<= 1;
+		digits <<= 1;
+		if (num >= den) {
+			num -= den;
+			digits |= 1;
+		}
+	}
+	return digits;
+}
+
+static u64 litepulse_phc_gcd(u64 a, u64 b)
+{
+	u64 rest;
+
+	/* gcd() has unsigned long, which is too short on 32 bit. */
+	while (b) {
+		div64_u64_rem(a, b, &rest);
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * The period of the rhythm in ticks: exactly, or rounded down if the core has no such fraction.
+ * -ERANGE if it has no such period.
+ */
+static int litepulse_phc_set_period(struct litepulse_phc_train *train,
+				    const struct litepulse_phc *phc)
+{
+	const struct litepulse_phc_rhythm *rhythm = &train->rhythm;
+	u64 den = (u64)phc->mul * rhythm->pulses, common, whole, rest;
+	u32 part, num;
+
+	whole = div_u64_rem(rhythm->span, rhythm->pulses, &part);
+	whole = litepulse_mul_div(whole, phc->div, phc->mul, &num);
 	if (whole > PERIOD_MAX)
 		return -ERANGE;
-	*period = whole;
+	whole += litepulse_phc_add_part(phc, num, part, rhythm->pulses, &rest);
+	if (whole > PERIOD_MAX)
+		return -ERANGE;
+	common = den > U32_MAX ? litepulse_phc_gcd(den, rest) : 1;
+	train->period = whole;
+	train->changes = phc->changes;
+	train->drifts = div64_u64(den, common) > U32_MAX;
+	train->den = train->drifts ? DIGITS_DEN : div64_u64(den, common);
+	train->period_num = train->drifts ? litepulse_phc_digits(rest, den) :
+					    div64_u64(rest, common);
 	return 0;
 }
 
+/*
+ * A period that was rounded down makes pulses come earlier and earlier. So it is rounded up if this
+ * one, which is at most a tick after its moment, is less than half a tick after it: for as long as
+ * the period lasts none leaves the tick.
+ */
+static void litepulse_phc_round_period(struct litepulse_phc_train *train, u32 after)
+{
+	if (!train->drifts || after >= DIGITS_DEN / 2)
+		return;
+	if (++train->period_num < DIGITS_DEN)
+		return;
+	train->period_num = 0;
+	train->period++;
+}
+
 /**
- * litepulse_phc_train_init - the train whose pulses come when the clock shows origin + k periods
+ * litepulse_phc_train_init - the train whose pulses come when the clock shows times of a rhythm
  * @train: what is filled in
  * @phc: clock
- * @origin: pulse 0 is the first of these times that is neither before it nor before @from
- * @period_ns: not 0
+ * @rhythm: pulse 0 is the first of its times that is neither before its origin nor before @from
  * @from: a tick that is not before @phc->tick
  *
  * Each pulse is less than a tick from the instant at which the clock shows its time.
  * Return: 0, or -ERANGE if the core has no such period or the time does not fit in 64 bits.
  */
 int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct litepulse_phc *phc,
-			     u64 origin, u64 period_ns, u64 from)
+			     const struct litepulse_phc_rhythm *rhythm, u64 from)
 {
-	u64 earliest = litepulse_phc_ns(phc, from), first = origin, behind;
-	u32 num;
+	u64 earliest = litepulse_phc_ns(phc, from), rest;
+	u32 part;
 
-	*train = (struct litepulse_phc_train) {
-		.period_ns = period_ns, .den = phc->mul, .changes = phc->changes,
-	};
-	if (litepulse_phc_period_of(phc, period_ns, &train->period, &train->period_num))
+	*train = (struct litepulse_phc_train){ .rhythm = *rhythm };
+	if (!rhythm->pulses || rhythm->pulses > LITEPULSE_PHC_PULSES_MAX ||
+	    rhythm->span < rhythm->pulses || litepulse_phc_set_period(train, phc))
 		return -ERANGE;
-	if (first < earliest) {
-		div64_u64_rem(earliest - origin, period_ns, &behind);
-		first = earliest + (behind ? period_ns - behind : 0);
-	}
-	if (first < earliest)
+	train->skipped = litepulse_phc_number(rhythm, earliest);
+	if (litepulse_phc_time(rhythm, train->skipped, &part) < earliest)
 		return -ERANGE;
-	train->first = first;
-	train->tick = litepulse_phc_tick(phc, first, &num);
-	if (num)
-		train->tick++;
+	train->tick = litepulse_phc_moment(phc, rhythm, train->skipped, &rest);
+	part = 0;
+	if (rest)
+		part = DIGITS_DEN - 1 -
+			litepulse_phc_digits(rest, (u64)phc->mul * rhythm->pulses);
+	litepulse_phc_round_period(train, part);
+	train->tick += !!rest;
 	train->start = train->tick;
 	return 0;
 }
@@ -189,13 +310,31 @@ u64 litepulse_phc_train_place(const struct litepulse_phc_train *train, u64 pulse
  * litepulse_phc_train_follows - whether the clock's rate is that of the train, and was so since
  * @train: train
  * @phc: clock
+ * @tick: now
  *
- * A rate that was another one meanwhile has left the pulses beside their times.
+ * A rate that was another one meanwhile has left the pulses beside their times. So has, after very
+ * many pulses, a period that is not exact.
  */
 bool litepulse_phc_train_follows(const struct litepulse_phc_train *train,
-				 const struct litepulse_phc *phc)
+				 const struct litepulse_phc *phc, u64 tick)
 {
-	return train->changes == phc->changes;
+	return train->changes == phc->changes &&
+	       (!train->drifts || tick < train->tick ||
+		(tick - train->tick) >> DRIFT_SHIFT < train->period);
+}
+
+/*
+ * The fraction of the changed pulse. The core adds that of the period to @num of the pulse before,
+ * which it forgets if the denominator is another one. Return: the whole tick that comes of that.
+ */
+static u32 litepulse_phc_fraction_of(const struct litepulse_phc_train *train,
+				     struct litepulse_phc_train *then, u32 num)
+{
+	u64 sum = (u64)then->period_num + (then->den == train->den ? num : 0);
+	u32 carry = sum >= then->den;
+
+	then->num = sum - (carry ? then->den : 0);
+	return carry;
 }
 
 /**
@@ -213,34 +352,38 @@ int litepulse_phc_train_change(const struct litepulse_phc_train *train,
 			       struct litepulse_phc_change *change)
 {
 	struct litepulse_phc_train *then = &change->then;
-	u64 earliest = litepulse_phc_ns(phc, from), pulse, last, was;
+	u64 den = (u64)phc->mul * train->rhythm.pulses, pulse, last, was, rest;
+	u32 num, digits, carry;
 	unsigned int later;
 	s64 moved, step;
-	u32 num;
 
 	*then = *train;
-	then->den = phc->mul;
-	then->changes = phc->changes;
-	if (litepulse_phc_period_of(phc, train->period_ns, &then->period, &then->period_num))
+	if (litepulse_phc_set_period(then, phc))
 		return -ERANGE;
-	pulse = train->pulse;
-	if (earliest > train->first)
-		pulse = max(pulse, DIV64_U64_ROUND_UP(earliest - train->first, train->period_ns));
+	pulse = litepulse_phc_number(&train->rhythm, litepulse_phc_ns(phc, from));
+	pulse = max(pulse, train->skipped + train->pulse) - train->skipped;
 	/* The place of the one before must be known; number 0 has another meaning to the core. */
 	for (later = 0; pulse <= train->pulse || !(u32)pulse ||
 	     litepulse_phc_train_place(train, pulse, &num) < from; pulse++)
 		if (++later > LATER_MAX)
 			return -ERANGE;
-	last = litepulse_phc_train_place(train, pulse - 1, &num);
 	was = litepulse_phc_train_place(train, pulse, &num);
-	/* The core sets the fraction to that of the period: the whole ticks are to do the rest. */
-	then->tick = litepulse_phc_tick(phc, train->first + pulse * train->period_ns, &num);
-	if (num > then->period_num)
-		then->tick++;
-	then->num = then->period_num;
+	last = litepulse_phc_train_place(train, pulse - 1, &num);
+	/* Whole ticks are to do what the core's fraction does not. */
+	then->tick = litepulse_phc_moment(phc, &train->rhythm, train->skipped + pulse, &rest);
+	if (then->drifts) {
+		digits = litepulse_phc_digits(rest, den);
+		litepulse_phc_fraction_of(train, then, num);
+		litepulse_phc_round_period(then, (then->num - digits) & (DIGITS_DEN - 1));
+		carry = litepulse_phc_fraction_of(train, then, num);
+		then->tick += digits >= then->num;
+	} else {
+		carry = litepulse_phc_fraction_of(train, then, num);
+		then->tick += rest > then->num * div_u64(den, then->den);
+	}
 	then->pulse = pulse;
 	moved = then->tick - was;
-	step = then->tick - last - then->period;
+	step = then->tick - last - then->period - carry;
 	if (abs(moved) > train->period / MOVE_MAX || step != (s32)step)
 		return -ERANGE;
 	change->pulse = pulse;

@@ -13,6 +13,7 @@
 #ifndef LITEPULSE_PHC_H
 #define LITEPULSE_PHC_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
 
 struct litepulse_rate;
@@ -40,22 +41,38 @@ struct litepulse_phc {
 	u32 changes;
 };
 
+/* Most pulses of a rhythm: sums of products with them have 64 bits. */
+#define LITEPULSE_PHC_PULSES_MAX	S32_MAX
+
+/**
+ * struct litepulse_phc_rhythm - times of the clock: @origin + n * @span / @pulses, exactly
+ * @origin: ns
+ * @span: ns, at least @pulses
+ * @pulses: 1 to LITEPULSE_PHC_PULSES_MAX
+ */
+struct litepulse_phc_rhythm {
+	u64 origin;
+	u64 span;
+	u32 pulses;
+};
+
 /**
  * struct litepulse_phc_train - a train as the core runs it
- * @first: time that the clock is to show at pulse 0, ns
- * @period_ns: and from each pulse to the next
+ * @rhythm: the times of its pulses
+ * @skipped: pulse 0 is at time number @skipped of @rhythm
  * @start: tick of pulse 0
  * @pulse: since this pulse its rate is the present one
  * @tick: this pulse is at @tick + @num / @den
  * @num: less than @den
  * @period: whole ticks
  * @period_num: and @period_num / @den of a tick
- * @den: litepulse_phc.mul for which it was worked out
- * @changes: litepulse_phc.changes, the same
+ * @den: the period is exactly that of the clock, unless @drifts
+ * @changes: litepulse_phc.changes for which it was worked out
+ * @drifts: the exact period has no denominator of 32 bits: it is up to 2^-31 ticks off
  */
 struct litepulse_phc_train {
-	u64 first;
-	u64 period_ns;
+	struct litepulse_phc_rhythm rhythm;
+	u64 skipped;
 	u64 start;
 	u64 pulse;
 	u64 tick;
@@ -64,6 +81,7 @@ struct litepulse_phc_train {
 	u32 period_num;
 	u32 den;
 	u32 changes;
+	bool drifts;
 };
 
 /**
@@ -85,11 +103,12 @@ u64 litepulse_phc_tick(const struct litepulse_phc *phc, u64 ns, u32 *num);
 void litepulse_phc_move(struct litepulse_phc *phc, u64 tick);
 void litepulse_phc_adjust(struct litepulse_phc *phc, s64 scaled_ppm);
 
+u64 litepulse_phc_time(const struct litepulse_phc_rhythm *rhythm, u64 number, u32 *part);
 int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct litepulse_phc *phc,
-			     u64 origin, u64 period_ns, u64 from);
+			     const struct litepulse_phc_rhythm *rhythm, u64 from);
 u64 litepulse_phc_train_place(const struct litepulse_phc_train *train, u64 pulse, u32 *num);
 bool litepulse_phc_train_follows(const struct litepulse_phc_train *train,
-				 const struct litepulse_phc *phc);
+				 const struct litepulse_phc *phc, u64 tick);
 int litepulse_phc_train_change(const struct litepulse_phc_train *train,
 			       const struct litepulse_phc *phc, u64 from,
 			       struct litepulse_phc_change *change);

@@ -5,7 +5,8 @@
  * Ticks are never adjusted: the clock is a linear function of them (litepulse_phc.h), and adjfine,
  * adjtime and settime change the function. Time stamps of the inputs come from the tick exactly.
  * Periodic output is a train that has the claim, as a program would: its period is the clock's, as
- * a fraction, so that the two never drift apart.
+ * a fraction, so that the two never drift apart. A program that has the claim can have such a train
+ * of its own.
  *
  * The PTP core hands out nanoseconds, and keeps at most 127 time stamps that were not read: it
  * drops the oldest without a report. /dev/litepulseN gives ticks and reports what was lost.
@@ -64,15 +65,15 @@ struct litepulse_ptp {
 	u64 seen_boot;			/* CLOCK_BOOTTIME when it was read, ns */
 	unsigned int restarts;		/* how often ticks have begun again */
 
-	/* Periodic output: claim.mutex. */
+	/* The train that follows, periodic output or a program's: claim.mutex. */
 	struct litepulse_claimant claimant;
-	bool enabled;			/* has the claim */
+	bool enabled;			/* periodic output has the claim */
 	bool suspended;			/* nothing may run or access the board; read without */
 	bool running;			/* so does the train, as below */
 	bool failed;			/* to start again, which was reported */
-	u64 origin;			/* an edge when the clock shows this, ns */
-	u64 period;			/* ns */
-	u32 width;			/* ticks */
+	bool steps;			/* after a step of the clock it starts again */
+	struct litepulse_phc_rhythm rhythm;	/* pulses when the clock shows these times */
+	struct litepulse_train launch;	/* what a pulse is, and how many there are */
 	u64 ahead;			/* ticks: at least @ahead_min, at most @ahead_max */
 	u64 ahead_min;
 	u64 ahead_max;
@@ -201,7 +202,26 @@ static int litepulse_ptp_gettimex64(struct ptp_clock_info *info, struct timespec
 	return error;
 }
 
-/* --- periodic output: all with claim.mutex and gone_sem held ---------------------------------- */
+/* --- the train that follows: all with claim.mutex and gone_sem held --------------------------- */
+
+/* Whose train it is; NULL: there is none. */
+static struct litepulse_claimant *litepulse_ptp_holder(struct litepulse_ptp *ptp)
+{
+	struct litepulse_claimant *claimant = ptp->lp->claim.claimant;
+
+	lockdep_assert_held(&ptp->lp->claim.mutex);
+	if (ptp->enabled)
+		return &ptp->claimant;
+	/* A claim of before the reset or the suspend has no train any more. */
+	return claimant && claimant->follows && !claimant->stale ? claimant : NULL;
+}
+
+/* A program's train ends before the program has stopped it. */
+static void litepulse_ptp_end_follow(struct litepulse_ptp *ptp)
+{
+	litepulse_ptp_holder(ptp)->follows = false;
+	ptp->running = false;
+}
 
 /* Twice as far ahead after a change that was too late, an eighth less after one in time. */
 static void litepulse_ptp_adapt_ahead(struct litepulse_ptp *ptp, int error)
@@ -212,39 +232,47 @@ static void litepulse_ptp_adapt_ahead(struct litepulse_ptp *ptp, int error)
 		ptp->ahead = max(ptp->ahead - ptp->ahead / 8, ptp->ahead_min);
 }
 
-/* From the next edge on that can be reached; @after: and the pulse on the line is over. */
-static int litepulse_ptp_start_train(struct litepulse_ptp *ptp, bool after)
+/* What periodic output needs of the line; a program has set that itself. */
+static int litepulse_ptp_prepare_line(struct litepulse_ptp *ptp)
 {
 	static const struct litepulse_rest low = { .level = LITEPULSE_REST_LOW };
 	struct litepulse_profile profile = {
 		.index = PROFILE, .data_bits = 8, .flags = LITEPULSE_PROFILE_INVERT,
 		.period = (u64)ptp->lp->samples << 12,
 	};
+
+	if (!ptp->enabled)
+		return 0;
+	return litepulse_output_set_profile(ptp->lp, &ptp->claimant, &profile) ?:
+		litepulse_output_set_rest(ptp->lp, &ptp->claimant, &low);
+}
+
+/* From the next edge on that can be reached; @after: and the pulse on the line is over. */
+static int litepulse_ptp_start_train(struct litepulse_ptp *ptp, bool after)
+{
 	struct litepulse_phc_train *train = &ptp->train;
 	unsigned int attempt;
 	u64 tick;
 	int error;
 
 	lockdep_assert_held(&ptp->lp->claim.mutex);
-	error = litepulse_output_set_profile(ptp->lp, &ptp->claimant, &profile) ?:
-		litepulse_output_set_rest(ptp->lp, &ptp->claimant, &low);
+	error = litepulse_ptp_prepare_line(ptp);
 	for (attempt = 0; !error && attempt < ATTEMPTS; attempt++) {
-		struct litepulse_train request = {
-			.width = ptp->width, .kind = LITEPULSE_LAUNCH_PULSE, .profile = PROFILE,
-		};
+		struct litepulse_train request = ptp->launch;
 
 		error = litepulse_ptp_read_tick(ptp, &tick);
 		if (error)
 			break;
-		tick += ptp->ahead + (after ? ptp->width : 0);
-		error = litepulse_phc_train_init(train, &ptp->phc, ptp->origin, ptp->period, tick);
+		tick += ptp->ahead + (after ? ptp->launch.width : 0);
+		error = litepulse_phc_train_init(train, &ptp->phc, &ptp->rhythm, tick);
 		if (error)
 			break;
 		request.start = train->start;
 		request.period = train->period;
 		request.num = train->period_num;
 		request.den = train->den;
-		error = litepulse_output_train_start_changeable(ptp->lp, &ptp->claimant, &request);
+		error = litepulse_output_train_start_changeable(ptp->lp, litepulse_ptp_holder(ptp),
+								&request);
 		litepulse_ptp_adapt_ahead(ptp, error);
 		if (error != -ETIME) {
 			ptp->running = !error;
@@ -257,14 +285,20 @@ static int litepulse_ptp_start_train(struct litepulse_ptp *ptp, bool after)
 
 static int litepulse_ptp_restart_train(struct litepulse_ptp *ptp)
 {
+	const bool unknown = !ptp->running;
 	u32 pulses;
 	int error;
 
 	lockdep_assert_held(&ptp->lp->claim.mutex);
-	error = litepulse_output_train_stop(ptp->lp, &ptp->claimant, &pulses);
+	error = litepulse_output_train_stop(ptp->lp, litepulse_ptp_holder(ptp), &pulses);
 	if (error)
 		return error;
 	ptp->running = false;
+	/* How many pulses are left would be a guess. */
+	if (ptp->launch.count && (unknown || pulses)) {
+		litepulse_ptp_end_follow(ptp);
+		return -ECANCELED;
+	}
 	return litepulse_ptp_start_train(ptp, true);
 }
 
@@ -295,7 +329,7 @@ static int litepulse_ptp_retune_train(struct litepulse_ptp *ptp)
 		request.den = change.then.den;
 		request.at_pulse = change.pulse;
 		request.step = change.step;
-		error = litepulse_output_train_adjust(ptp->lp, &ptp->claimant, &request);
+		error = litepulse_output_train_adjust(ptp->lp, litepulse_ptp_holder(ptp), &request);
 		litepulse_ptp_adapt_ahead(ptp, error);
 		if (!error)
 			ptp->train = change.then;
@@ -311,30 +345,56 @@ static int litepulse_ptp_retune_train(struct litepulse_ptp *ptp)
 	return litepulse_ptp_restart_train(ptp);
 }
 
-/* Makes the output agree with the clock. Return: 0, or in how many jiffies to try again. */
-static long litepulse_ptp_follow_clock(struct litepulse_ptp *ptp)
+/* A train with a count has ended when its last pulse has come. */
+static int litepulse_ptp_look_for_end(struct litepulse_ptp *ptp)
 {
-	int error = 0;
+	u32 status;
+	int error;
+
+	if (!ptp->launch.count || !ptp->running)
+		return 0;
+	error = litepulse_board_read_csr(ptp->lp, LITEPULSE_CSR_STATUS, &status);
+	if (!error && !(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK))
+		litepulse_ptp_end_follow(ptp);
+	return error;
+}
+
+/*
+ * Makes the train agree with the clock, @tick being the latest one. Return: 0, or in how many
+ * jiffies to try again.
+ */
+static long litepulse_ptp_follow_clock(struct litepulse_ptp *ptp, u64 tick)
+{
+	int error;
 
 	lockdep_assert_held(&ptp->lp->claim.mutex);
-	if (!ptp->enabled || ptp->suspended)
+	if (!litepulse_ptp_holder(ptp) || ptp->suspended)
 		return 0;
-	if (!ptp->running)
-		error = litepulse_ptp_restart_train(ptp);
-	else if (!litepulse_phc_train_follows(&ptp->train, &ptp->phc))
-		error = litepulse_ptp_retune_train(ptp);
+	error = litepulse_ptp_look_for_end(ptp);
+	if (!error && litepulse_ptp_holder(ptp)) {
+		if (!ptp->running)
+			error = litepulse_ptp_restart_train(ptp);
+		else if (!litepulse_phc_train_follows(&ptp->train, &ptp->phc, tick))
+			error = litepulse_ptp_retune_train(ptp);
+	}
+	if (!litepulse_ptp_holder(ptp)) {
+		if (error)
+			dev_info(ptp->lp->dev,
+				 "a program's train ends, it cannot follow the PTP clock\n");
+		return 0;
+	}
 	/* The change before waits for its pulse. */
 	if (error == -EBUSY && ptp->running)
 		return nsecs_to_jiffies(litepulse_ticks_to_ns(&ptp->lp->rate, ptp->ahead)) + 1;
 	if (error && !ptp->failed)
-		dev_warn(ptp->lp->dev, "periodic output of the PTP clock fails: %d\n", error);
+		dev_warn(ptp->lp->dev, "the train that follows the PTP clock fails: %d\n", error);
 	ptp->failed = error;
 	return error ? RETRY_INTERVAL : 0;
 }
 
-static void litepulse_ptp_follow_clock_soon(struct litepulse_ptp *ptp)
+static void litepulse_ptp_follow_clock_soon(struct litepulse_ptp *ptp, u64 tick)
 {
-	long delay = litepulse_ptp_follow_clock(ptp);
+	long delay = litepulse_ptp_follow_clock(ptp, tick);
 
 	if (delay)
 		ptp_schedule_worker(ptp->clock, delay);
@@ -343,8 +403,10 @@ static void litepulse_ptp_follow_clock_soon(struct litepulse_ptp *ptp)
 static void litepulse_ptp_disable_perout(struct litepulse_ptp *ptp)
 {
 	lockdep_assert_held(&ptp->lp->claim.mutex);
-	if (ptp->enabled)
-		litepulse_output_unclaim(ptp->lp, &ptp->claimant);
+	/* Else the train is that of a program. */
+	if (!ptp->enabled)
+		return;
+	litepulse_output_unclaim(ptp->lp, &ptp->claimant);
 	ptp->enabled = false;
 	ptp->running = false;
 }
@@ -361,8 +423,8 @@ static int litepulse_ptp_to_ns(const struct ptp_clock_time *time, u64 *ns)
 
 /* The width is that of the unadjusted clock, to the nearest tick: a change of rate leaves it. */
 static int litepulse_ptp_check_perout(struct litepulse_ptp *ptp,
-				      const struct ptp_perout_request *request, u64 *origin,
-				      u64 *period, u32 *width)
+				      const struct ptp_perout_request *request,
+				      struct litepulse_phc_rhythm *rhythm, u32 *width)
 {
 	const struct ptp_clock_time *start;
 	struct litepulse_phc_train train;
@@ -376,16 +438,17 @@ static int litepulse_ptp_check_perout(struct litepulse_ptp *ptp,
 	if (request->flags & ~PEROUT_FLAGS)
 		return -EOPNOTSUPP;
 	start = request->flags & PTP_PEROUT_PHASE ? &request->phase : &request->start;
-	error = litepulse_ptp_to_ns(start, origin) ?:
-		litepulse_ptp_to_ns(&request->period, period) ?:
-		litepulse_phc_train_init(&train, &ptp->phc, *origin, *period, ptp->phc.tick);
+	rhythm->pulses = 1;
+	error = litepulse_ptp_to_ns(start, &rhythm->origin) ?:
+		litepulse_ptp_to_ns(&request->period, &rhythm->span) ?:
+		litepulse_phc_train_init(&train, &ptp->phc, rhythm, ptp->phc.tick);
 	if (error)
 		return error;
 	if (request->flags & PTP_PEROUT_DUTY_CYCLE) {
 		error = litepulse_ptp_to_ns(&request->on, &on);
 		if (error)
 			return error;
-		if (on >= *period)
+		if (on >= rhythm->span)
 			return -ERANGE;
 		ticks = (litepulse_ns_to_ticks(&ptp->lp->rate, 2 * on) + 1) / 2;
 	} else {
@@ -401,12 +464,12 @@ static int litepulse_ptp_check_perout(struct litepulse_ptp *ptp,
 static int litepulse_ptp_enable_perout(struct litepulse_ptp *ptp,
 				       const struct ptp_perout_request *request)
 {
-	u64 origin, period;
-	u32 width;
+	struct litepulse_phc_rhythm rhythm;
+	u32 width, before;
 	int error;
 
 	lockdep_assert_held(&ptp->lp->claim.mutex);
-	error = litepulse_ptp_check_perout(ptp, request, &origin, &period, &width);
+	error = litepulse_ptp_check_perout(ptp, request, &rhythm, &width);
 	if (error)
 		return error;
 	if (!ptp->enabled) {
@@ -414,14 +477,18 @@ static int litepulse_ptp_enable_perout(struct litepulse_ptp *ptp,
 		if (error)
 			return error;
 		ptp->enabled = true;
+		ptp->running = false;
 	}
-	ptp->origin = origin;
-	ptp->period = period;
+	before = ptp->launch.width;
+	ptp->rhythm = rhythm;
 	ptp->failed = false;
-	swap(ptp->width, width);
+	ptp->steps = true;
+	ptp->launch = (struct litepulse_train){
+		.width = width, .kind = LITEPULSE_LAUNCH_PULSE, .profile = PROFILE,
+	};
 	if (ptp->running) {
 		/* The last pulse of the old train may be wider. */
-		ptp->width = max(ptp->width, width);
+		ptp->launch.width = max(width, before);
 		error = litepulse_ptp_restart_train(ptp);
 	} else {
 		error = litepulse_ptp_start_train(ptp, false);
@@ -433,6 +500,18 @@ static int litepulse_ptp_enable_perout(struct litepulse_ptp *ptp,
 
 /* --- steps and rates -------------------------------------------------------------------------- */
 
+/* A program's train ends, as it is not to follow a step. If that fails it is left as it runs. */
+static void litepulse_ptp_stop_program(struct litepulse_ptp *ptp)
+{
+	struct litepulse_claimant *holder = litepulse_ptp_holder(ptp);
+	u32 pulses;
+
+	lockdep_assert_held(&ptp->lp->claim.mutex);
+	litepulse_ptp_end_follow(ptp);
+	if (litepulse_output_train_stop(ptp->lp, holder, &pulses))
+		dev_warn(ptp->lp->dev, "the train could not be stopped\n");
+}
+
 /* From now on the clock shows something else. */
 static void litepulse_ptp_step_clock(struct litepulse_ptp *ptp, u64 tick, u64 ns)
 {
@@ -443,12 +522,20 @@ static void litepulse_ptp_step_clock(struct litepulse_ptp *ptp, u64 tick, u64 ns
 	phc.ns = ns;
 	phc.frac = 0;
 	litepulse_ptp_set_clock(ptp, &phc);
+	if (!litepulse_ptp_holder(ptp))
+		return;
+	if (!ptp->steps) {
+		dev_info(ptp->lp->dev,
+			 "the PTP clock was stepped: the train that follows it ends\n");
+		litepulse_ptp_stop_program(ptp);
+		return;
+	}
 	if (!ptp->running)
 		return;
 	dev_info(ptp->lp->dev,
 		 "the PTP clock was stepped: its output stops until its next edge by the new time\n");
 	ptp->running = false;
-	litepulse_ptp_follow_clock_soon(ptp);
+	litepulse_ptp_follow_clock_soon(ptp, tick);
 }
 
 static int litepulse_ptp_settime64(struct ptp_clock_info *info, const struct timespec64 *ts)
@@ -499,7 +586,7 @@ static int litepulse_ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 		litepulse_phc_move(&phc, tick);
 		litepulse_phc_adjust(&phc, scaled_ppm);
 		litepulse_ptp_set_clock(ptp, &phc);
-		litepulse_ptp_follow_clock_soon(ptp);
+		litepulse_ptp_follow_clock_soon(ptp, tick);
 	}
 	litepulse_board_end_command(ptp->lp);
 	return error;
@@ -519,7 +606,7 @@ static long litepulse_ptp_do_aux_work(struct ptp_clock_info *info)
 		return -1;
 	}
 	if (!litepulse_ptp_read_tick(ptp, &tick))
-		delay = litepulse_ptp_follow_clock(ptp);
+		delay = litepulse_ptp_follow_clock(ptp, tick);
 	litepulse_board_end_command(ptp->lp);
 	return delay ?: READ_INTERVAL;
 }
@@ -847,6 +934,56 @@ int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick)
 	return error;
 }
 EXPORT_SYMBOL_NS_GPL(litepulse_ptp_tick, LITEPULSE_NAMESPACE);
+
+/**
+ * litepulse_ptp_follow - starts a train of a program that follows the clock
+ * @lp: device
+ * @claimant: holder of the claim
+ * @follow: what; its answers are filled in
+ *
+ * Return: 0, -EOPNOTSUPP if there is no clock, -ERANGE if the core has no such period, -EBUSY while
+ * a train runs or follows, -ETIME if no start that was early enough was found; else as
+ * litepulse_output_train_start_changeable().
+ */
+int litepulse_ptp_follow(struct litepulse *lp, struct litepulse_claimant *claimant,
+			 struct litepulse_train_follow *follow)
+{
+	struct litepulse_ptp *ptp = lp->ptp;
+	int error;
+
+	lockdep_assert_held(&lp->claim.mutex);
+	if (follow->flags & ~LITEPULSE_FOLLOW_STEPS || follow->reserved || follow->reserved2 ||
+	    follow->skipped || follow->start || !follow->span || !follow->pulses ||
+	    follow->pulses > LITEPULSE_PHC_PULSES_MAX ||
+	    (follow->flags & LITEPULSE_FOLLOW_STEPS && follow->count))
+		return -EINVAL;
+	if (!ptp)
+		return -EOPNOTSUPP;
+	error = litepulse_board_usable(lp, claimant);
+	if (error)
+		return error;
+	if (claimant->follows)
+		return -EBUSY;
+	ptp->rhythm = (struct litepulse_phc_rhythm){
+		.origin = follow->origin, .span = follow->span, .pulses = follow->pulses,
+	};
+	ptp->launch = (struct litepulse_train){
+		.count = follow->count, .width = follow->width, .kind = follow->kind,
+		.profile = follow->profile, .data = follow->data,
+	};
+	ptp->steps = follow->flags & LITEPULSE_FOLLOW_STEPS;
+	ptp->failed = false;
+	ptp->running = false;
+	claimant->follows = true;
+	error = litepulse_ptp_start_train(ptp, false);
+	if (error) {
+		litepulse_ptp_end_follow(ptp);
+		return error;
+	}
+	follow->skipped = ptp->train.skipped;
+	follow->start = ptp->train.start;
+	return 0;
+}
 
 /**
  * litepulse_ptp_restart_clock - the board was reset: the clock goes on as the host's did meanwhile

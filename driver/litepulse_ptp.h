@@ -10,6 +10,8 @@ int litepulse_ptp_add(struct litepulse *lp);
 void litepulse_ptp_remove(struct litepulse *lp);
 int litepulse_ptp_index(struct litepulse *lp);
 int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick);
+int litepulse_ptp_follow(struct litepulse *lp, struct litepulse_claimant *claimant,
+			 struct litepulse_train_follow *follow);
 void litepulse_ptp_restart_clock(struct litepulse *lp, const struct litepulse_header *now);
 void litepulse_ptp_restarted(struct litepulse *lp);
 void litepulse_ptp_suspend(struct litepulse *lp);
@@ -30,6 +32,12 @@ static inline int litepulse_ptp_index(struct litepulse *lp)
 }
 
 static inline int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int litepulse_ptp_follow(struct litepulse *lp, struct litepulse_claimant *claimant,
+				       struct litepulse_train_follow *follow)
 {
 	return -EOPNOTSUPP;
 }

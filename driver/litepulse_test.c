@@ -217,6 +217,7 @@ static void wild_ticks_are_survived(struct kunit *test)
 {
 	struct litepulse_clock_view *view = kunit_kzalloc(test, sizeof(*view), GFP_KERNEL);
 	struct litepulse_phc_change change;
+	struct litepulse_phc_rhythm rhythm;
 	struct litepulse_phc_train train;
 	struct litepulse_rate rate;
 	struct litepulse_phc phc;
@@ -246,8 +247,11 @@ static void wild_ticks_are_survived(struct kunit *test)
 			litepulse_clock_map_reachable(&rate, tick, 1000, j & 1);
 			litepulse_phc_ns(&phc, tick);
 			litepulse_phc_tick(&phc, tick, &num);
+			rhythm = (struct litepulse_phc_rhythm){
+				tick, tick | 1, j & 2 ? prandom_u32_state(&random) : 1,
+			};
 			/* It need only come back. */
-			if (!litepulse_phc_train_init(&train, &phc, tick, tick | 1, tick))
+			if (!litepulse_phc_train_init(&train, &phc, &rhythm, tick))
 				(void)litepulse_phc_train_change(&train, &phc, ~tick, &change);
 			litepulse_phc_move(&phc, tick);
 			litepulse_phc_adjust(&phc, (s64)(tick % 6553600) - 3276800);
@@ -914,10 +918,43 @@ static void clock_is_adjusted(struct kunit *test)
 	}
 }
 
+/* What the core does from one pulse to the next. */
+static void core_goes_on(const struct litepulse_phc_train *train, u64 *tick, u64 *num)
+{
+	*tick += train->period;
+	*num += train->period_num;
+	if (*num >= train->den) {
+		*num -= train->den;
+		++*tick;
+	}
+}
+
+/* And what it does at a change: the fraction stays if its denominator does. */
+static void core_changes(const struct litepulse_phc_train *before,
+			 const struct litepulse_phc_change *change, u64 *tick, u64 *num)
+{
+	if (before->den != change->then.den)
+		*num = 0;
+	*tick += change->step;
+	core_goes_on(&change->then, tick, num);
+}
+
+static void change_is_the_cores(struct kunit *test, const struct litepulse_phc_train *before,
+				const struct litepulse_phc_change *change)
+{
+	u32 num32;
+	u64 tick = litepulse_phc_train_place(before, change->pulse - 1, &num32), num = num32;
+
+	core_changes(before, change, &tick, &num);
+	KUNIT_EXPECT_EQ(test, tick, change->then.tick);
+	KUNIT_EXPECT_EQ(test, num, (u64)change->then.num);
+}
+
 /* Pulse after pulse, where the core has it, which keeps its place unrounded. */
 static void trains_follow_the_clock(struct kunit *test)
 {
 	static const u64 periods[] = { 1000000, 17241379, 1000000000, 333333333, 20001 };
+	struct litepulse_phc_rhythm rhythm = { .pulses = 1 };
 	struct litepulse_phc_change change;
 	struct litepulse_phc_train train;
 	struct litepulse_phc phc;
@@ -936,16 +973,16 @@ static void trains_follow_the_clock(struct kunit *test)
 			period = periods[j];
 			if (period < 100 * tick_ns)
 				continue;
+			rhythm.span = period;
 			KUNIT_ASSERT_EQ(test, 0,
-					litepulse_phc_train_init(&train, &phc, 0, period, from));
-			KUNIT_EXPECT_EQ(test, 0ull, train.first % period);
+					litepulse_phc_train_init(&train, &phc, &rhythm, from));
 			KUNIT_EXPECT_GE(test, train.start, from);
 			KUNIT_EXPECT_LT(test, litepulse_phc_ns(&phc, train.start) -
 					litepulse_phc_ns(&phc, from), period + tick_ns);
 			for (k = 0, pulse = 0; k < 40; k++, pulse += 1 + pulse / 2) {
 				tick = litepulse_phc_train_place(&train, pulse, &num);
 				shown = litepulse_phc_ns(&phc, tick);
-				due = train.first + pulse * period;
+				due = (train.skipped + pulse) * period;
 				KUNIT_ASSERT_LE(test, shown > due ? shown - due : due - shown,
 						tick_ns);
 			}
@@ -956,15 +993,12 @@ static void trains_follow_the_clock(struct kunit *test)
 			KUNIT_ASSERT_EQ(test, 0,
 					litepulse_phc_train_change(&train, &phc, from, &change));
 			KUNIT_EXPECT_GT(test, change.pulse, 0ull);
-			/* the core: the pulse before, a period and the step further */
-			tick = litepulse_phc_train_place(&train, change.pulse - 1, &num);
+			change_is_the_cores(test, &train, &change);
 			pulse = change.pulse;
-			KUNIT_EXPECT_EQ(test, tick + change.then.period + change.step,
-					litepulse_phc_train_place(&change.then, pulse, &num));
 			for (k = 0; k < 1000; k++, pulse++) {
 				tick = litepulse_phc_train_place(&change.then, pulse, &num);
 				shown = litepulse_phc_ns(&phc, tick);
-				due = train.first + pulse * period;
+				due = (train.skipped + pulse) * period;
 				KUNIT_ASSERT_LE(test, shown > due ? shown - due : due - shown,
 						tick_ns);
 			}
@@ -972,15 +1006,16 @@ static void trains_follow_the_clock(struct kunit *test)
 		}
 		/* no such period */
 		from = phc.tick;
+		rhythm.span = U64_MAX / 2;
 		KUNIT_EXPECT_EQ(test, -ERANGE,
-				litepulse_phc_train_init(&train, &phc, 0, U64_MAX / 2, from));
+				litepulse_phc_train_init(&train, &phc, &rhythm, from));
 	}
 }
 
 /* The clock's rate changes for a while and is then what it was: the pulses are behind by then. */
 static void train_follows_a_rate_that_returns(struct kunit *test)
 {
-	const u64 period = 1000000;	/* ns */
+	const struct litepulse_phc_rhythm rhythm = { .span = 1000001, .pulses = 1 };
 	struct litepulse_phc_change change;
 	struct litepulse_phc_train train;
 	struct litepulse_rate rate;
@@ -991,24 +1026,151 @@ static void train_follows_a_rate_that_returns(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 48000000, 1, 1), 0);
 	KUNIT_ASSERT_EQ(test, litepulse_phc_init(&phc, &rate, 0, 0), 0);
-	KUNIT_ASSERT_EQ(test, litepulse_phc_train_init(&train, &phc, 0, period, 1000), 0);
+	KUNIT_ASSERT_EQ(test, litepulse_phc_train_init(&train, &phc, &rhythm, 1000), 0);
 	litepulse_phc_adjust(&phc, 0);
-	KUNIT_EXPECT_TRUE(test, litepulse_phc_train_follows(&train, &phc));
+	KUNIT_EXPECT_TRUE(test, litepulse_phc_train_follows(&train, &phc, phc.tick));
 	litepulse_phc_move(&phc, 4800000);
 	litepulse_phc_adjust(&phc, 20 * 65536);
-	KUNIT_EXPECT_FALSE(test, litepulse_phc_train_follows(&train, &phc));
+	KUNIT_EXPECT_FALSE(test, litepulse_phc_train_follows(&train, &phc, phc.tick));
 	/* for 0.5 s: 10 us */
 	litepulse_phc_move(&phc, 28800000);
 	litepulse_phc_adjust(&phc, 0);
-	KUNIT_EXPECT_FALSE(test, litepulse_phc_train_follows(&train, &phc));
+	KUNIT_EXPECT_FALSE(test, litepulse_phc_train_follows(&train, &phc, phc.tick));
 	KUNIT_ASSERT_EQ(test, 0,
 			litepulse_phc_train_change(&train, &phc, phc.tick + 100, &change));
-	KUNIT_EXPECT_TRUE(test, litepulse_phc_train_follows(&change.then, &phc));
+	KUNIT_EXPECT_TRUE(test, litepulse_phc_train_follows(&change.then, &phc, phc.tick));
+	KUNIT_EXPECT_EQ(test, train.den, change.then.den);
+	change_is_the_cores(test, &train, &change);
 	for (i = 0, pulse = change.pulse; i < 100; i++, pulse++) {
 		tick = litepulse_phc_train_place(&change.then, pulse, &num);
 		shown = litepulse_phc_ns(&phc, tick);
-		due = change.then.first + pulse * period;
+		due = (train.skipped + pulse) * rhythm.span;
 		KUNIT_ASSERT_LE(test, shown > due ? shown - due : due - shown, 22ull);
+	}
+}
+
+/* Is a tick less than one from the moment of a time of the rhythm? All is multiplied out. */
+static bool within_a_tick(const struct litepulse_phc *phc,
+			  const struct litepulse_phc_rhythm *rhythm, u64 number, u64 tick)
+{
+	struct litepulse_phc here = *phc;
+	u64 due, shown;
+
+	/* Counted from close by, which is exact, all fits in 64 bits. */
+	litepulse_phc_move(&here, max(phc->tick, tick - 1000));
+	/* in 1 / pulses ns */
+	due = (rhythm->origin - here.ns) * rhythm->pulses + number * rhythm->span;
+	shown = (tick - here.tick) * here.mul + here.frac;
+	return near(product(shown, rhythm->pulses), product(due, here.div),
+		    (u64)here.mul * rhythm->pulses - 1);
+}
+
+static const struct {
+	unsigned int clock;
+	struct litepulse_phc_rhythm rhythm;
+} rhythms[] = {
+	{ 0, { 1700000001ull * NSEC_PER_SEC, NSEC_PER_SEC, 58 } },
+	{ 2, { 5, 3ull * NSEC_PER_SEC, 29 } },
+	{ 8, { 7, 7ull * NSEC_PER_SEC, 1000003 } },
+};
+
+/* A million pulses while a servo tunes the clock: none is a tick or more from its time. */
+static void fractions_of_the_clock_are_exact(struct kunit *test)
+{
+	const struct litepulse_phc_rhythm *rhythm;
+	struct litepulse_phc_change change;
+	struct litepulse_phc_train train;
+	struct litepulse_rate rate;
+	struct litepulse_phc phc;
+	struct rnd_state random;
+	u64 pulse, tick, num, ahead;
+	unsigned int i, seconds;
+
+	prandom_seed_state(&random, 3);
+	for (i = 0; i < ARRAY_SIZE(rhythms); i++) {
+		rhythm = &rhythms[i].rhythm;
+		rate_of(test, rhythms[i].clock, &rate);
+		KUNIT_ASSERT_EQ(test, 0, litepulse_phc_init(&phc, &rate, 12345,
+							    1700000000ull * NSEC_PER_SEC + 7));
+		ahead = litepulse_ns_to_ticks(&rate, 2000000);
+		KUNIT_ASSERT_EQ(test, 0, litepulse_phc_train_init(&train, &phc, rhythm,
+								  phc.tick + ahead));
+		if (!i) {
+			/* 48 MHz / 58, in lowest terms */
+			KUNIT_EXPECT_EQ(test, 827586u, train.period);
+			KUNIT_EXPECT_EQ(test, 6u, train.period_num);
+			KUNIT_EXPECT_EQ(test, 29u, train.den);
+			KUNIT_EXPECT_FALSE(test, train.drifts);
+			KUNIT_EXPECT_EQ(test, 0ull, train.skipped);
+		}
+		change.pulse = 0;
+		tick = train.start;
+		num = 0;
+		for (pulse = 0, seconds = 0; pulse < 1000000; pulse++) {
+			if (pulse && pulse == change.pulse) {
+				core_changes(&train, &change, &tick, &num);
+				train = change.then;
+			} else if (pulse) {
+				core_goes_on(&train, &tick, &num);
+			}
+			/* A change of the clock is followed some milliseconds later. */
+			if (train.changes == phc.changes) {
+				KUNIT_ASSERT_TRUE(test, within_a_tick(&phc, rhythm,
+								      train.skipped + pulse, tick));
+				seconds += !((train.skipped + pulse) % rhythm->pulses);
+			}
+			if (pulse % 977 != 976 || pulse < change.pulse)
+				continue;
+			litepulse_phc_move(&phc, tick + 10);
+			litepulse_phc_adjust(&phc, (s64)(prandom_u32_state(&random) % 13107200) -
+							   6553600);
+			KUNIT_ASSERT_EQ(test, 0,
+					litepulse_phc_train_change(&train, &phc, phc.tick + ahead,
+								   &change));
+		}
+		KUNIT_EXPECT_GE(test, seconds, 1000000 / rhythm->pulses);
+	}
+}
+
+/* A period whose fraction the core does not have: until it is renewed, no pulse leaves its tick. */
+static void periods_that_drift_are_renewed(struct kunit *test)
+{
+	const struct litepulse_phc_rhythm *rhythm = &rhythms[2].rhythm;
+	struct litepulse_phc_change change;
+	struct litepulse_phc_train train;
+	struct litepulse_rate rate;
+	struct litepulse_phc phc;
+	unsigned int i, j;
+	u64 tick, pulse;
+	u32 num;
+
+	rate_of(test, rhythms[2].clock, &rate);
+	KUNIT_ASSERT_EQ(test, 0, litepulse_phc_init(&phc, &rate, 0, 0));
+	for (i = 0; i < 400; i++) {
+		litepulse_phc_adjust(&phc, 12345 + 6789 * i);
+		KUNIT_ASSERT_EQ(test, 0, litepulse_phc_train_init(&train, &phc, rhythm,
+								  1000 + 12345 * i));
+		KUNIT_ASSERT_TRUE(test, train.drifts);
+		if (i & 1) {
+			tick = litepulse_phc_train_place(&train, 1000, &num);
+			KUNIT_ASSERT_EQ(test, 0, litepulse_phc_train_change(&train, &phc, tick,
+									    &change));
+			change_is_the_cores(test, &train, &change);
+			train = change.then;
+		}
+		pulse = train.pulse + BIT(30) - 32;
+		for (j = 0; j < 32; j++) {
+			tick = litepulse_phc_train_place(&train, ++pulse, &num);
+			KUNIT_ASSERT_TRUE(test, within_a_tick(&phc, rhythm, train.skipped + pulse,
+							      tick));
+		}
+		KUNIT_EXPECT_FALSE(test, litepulse_phc_train_follows(&train, &phc, tick));
+		KUNIT_EXPECT_TRUE(test, litepulse_phc_train_follows(&train, &phc, tick / 8));
+		/* the same rate again, in its place */
+		KUNIT_ASSERT_EQ(test, 0, litepulse_phc_train_change(&train, &phc, tick, &change));
+		KUNIT_EXPECT_LE(test, abs((s64)change.step), 1ll);
+		change_is_the_cores(test, &train, &change);
+		KUNIT_EXPECT_TRUE(test, litepulse_phc_train_follows(&change.then, &phc, tick));
 	}
 }
 
@@ -1919,6 +2081,8 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(clock_is_adjusted),
 	KUNIT_CASE(trains_follow_the_clock),
 	KUNIT_CASE(train_follows_a_rate_that_returns),
+	KUNIT_CASE(fractions_of_the_clock_are_exact),
+	KUNIT_CASE(periods_that_drift_are_renewed),
 	KUNIT_CASE(readings_bound_the_moment),
 	KUNIT_CASE(wandering_clocks_stay_within_the_bound),
 	KUNIT_CASE(contradicting_readings_start_again),

@@ -9,6 +9,7 @@ Three things are put right on the way:
 - The compiled programs are kept in this project's cache.
 """
 
+import contextlib
 import importlib.metadata
 import os
 import re
@@ -23,17 +24,20 @@ def cache_folder():
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse"
 
 
-def folders_of_tmp():
-    """Readable folders directly below /tmp, first the one we are in."""
+def folders_of_tmp(arguments):
+    """Readable folders directly below /tmp: first the one we are in, then those that the arguments name, then the newest."""
+    words = "\n".join([f"{Path.cwd()}/", *arguments])
+    order = []
     with os.scandir("/tmp") as entries:
-        names = sorted(e.name for e in entries if e.is_dir() and os.access(e.path, os.R_OK | os.X_OK))
-    parts = Path.cwd().parts
-    here = parts[2] if parts[:2] == ("/", "tmp") and len(parts) > 2 else None
-    names.sort(key=lambda name: name != here)
-    return names[:MAX_FOLDERS]
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):  # gone meanwhile
+                if entry.is_dir() and os.access(entry.path, os.R_OK | os.X_OK):
+                    at = words.find(f"{entry.path}/")
+                    order.append((at < 0, at, -entry.stat().st_mtime, entry.name))
+    return [name for *_, name in sorted(order)[:MAX_FOLDERS]]
 
 
-def offer_tmp():
+def offer_tmp(arguments):
     """Makes the WASM runtime also offer the folders of the real /tmp."""
     import wasmtime
 
@@ -42,7 +46,7 @@ def offer_tmp():
     def preopen_dir(self, host, guest, *args, **kwargs):
         preopen(self, host, guest, *args, **kwargs)
         if guest == "/tmp" and host != "/tmp":
-            for name in folders_of_tmp():
+            for name in folders_of_tmp(arguments):
                 try:
                     preopen(self, f"/tmp/{name}", f"/tmp/{name}", *args, **kwargs)
                 except wasmtime.WasmtimeError:
@@ -93,7 +97,7 @@ def main():
     if name == "nextpnr-ice40":
         clocks_to_pcf(arguments)
     if os.path.isdir("/tmp"):
-        offer_tmp()
+        offer_tmp(arguments)
     sys.argv = [name, *arguments]
     (entry,) = importlib.metadata.entry_points(group="console_scripts", name=f"yowasp-{name}")
     sys.exit(entry.load()())

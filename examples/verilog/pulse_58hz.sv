@@ -3,14 +3,20 @@
 // reset are all that the core needs. 12 MHz / 58 is 206896 + 16/29 ticks: pulse k begins floor(k * that) ticks after the first one.
 //
 // Litepulse_wishbone is the only slave on the bus; in your design your interconnect and CPU take the place of the writer below.
-module pulse_58hz (
+module pulse_58hz #(
+    parameter int RESET_WAIT = 4095,     // cycles; 0 where block RAM can be read at once
+    parameter int PERIOD     = 206_896,  // in cycles, and 16/29
+    parameter int WIDTH      = 12_000
+) (
     input  logic clk,    // 12 MHz
     output logic pulse
 );
   // One clock for both sides. The FPGA begins with all registers at their initial values, so nothing else asks for a reset. It lasts
   // until block RAM can be read, 4,100 cycles: that is not so at once on an iCE40.
   logic sys_rst, pulse_rst;
-  litepulse_reset resets (
+  litepulse_reset #(
+      .WAIT(RESET_WAIT)
+  ) resets (
       .rst(1'b0),
       .sys_clk(clk),
       .pulse_clk(clk),
@@ -37,7 +43,7 @@ module pulse_58hz (
       end
       3: begin
         register = litepulse_map_pkg::CFG_TRAIN_WIDTH;
-        word = 32'd12_000;
+        word = 32'(WIDTH);
       end
       4: begin
         register = litepulse_map_pkg::CFG_TRAIN_LAUNCH;
@@ -45,7 +51,7 @@ module pulse_58hz (
       end
       5: begin
         register = litepulse_map_pkg::CFG_TRAIN_PERIOD;
-        word = 32'd206_896;
+        word = 32'(PERIOD);
       end
       6: begin
         register = litepulse_map_pkg::CFG_TRAIN_NUM;

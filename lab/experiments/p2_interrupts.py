@@ -5,7 +5,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lab.experiments import soc
+from lab.experiments import p2_packets, soc
 from lab.experiments.experiment import COMPUTED, PUBLISHED, RTL, Chart, Experiment, Series, Step, check
 from sim.guest.pins import changes
 from sim.linux.driver_bench import PEER, PULSE, frames
@@ -159,7 +159,7 @@ def steps(long):
     for baud in TTY_BAUDS:
         add("tty", "LitePulse's tty", baud, 0.3, lambda seconds, baud=baud: receive_tty(PULSE, baud, seconds))
         add("liteuart", "liteuart's driver", baud, 0.3, lambda seconds, baud=baud: receive_tty(PEER, baud, seconds))
-    return made
+    return [*made, *p2_packets.steps(long)]
 
 
 def ms(us):
@@ -184,6 +184,10 @@ def most_bytes(found):
 
 def tables(found):
     """The study's columns, and what it could not have."""
+    network = p2_packets.tables(found)
+    found = {name: one for name, one in found.items() if not one.get("packets")}
+    if not found:
+        return network[1:]
     out = [
         f"Bytes in a row, the Linux SoC at {HZ // 10**6} MHz ({RTL}). A byte waits from the begin of its stop bit until an interrupt,",
         "and until the program has it, by `read()` or, of a ring, by `poll()`; the longest of all. The error of a byte's time is that of",
@@ -233,12 +237,12 @@ def tables(found):
             sentences.append(f"{what}: {'reached' if reached else '**missed**'} ({one['per_second']:.2f}, {ms(one['waits_us'])} ms{read})")
     if sentences:
         out += ["", f"The goals at 19,200 baud: a byte waits for its interrupt, its time has no error. {'. '.join(sentences)}."]
-    return out
+    return out + network
 
 
 def charts(found):
     """Interrupts against latency, and the error of the time against interrupts."""
-    rows = [one for one in found.values() if one["baud"] == 19_200 and one["latency_us"]]
+    rows = [one for one in found.values() if one["baud"] == 19_200 and one.get("latency_us")]
     mine = sorted((one for one in rows if one["who"] == WHO["chardev"]), key=lambda one: one["per_second"])
     peer = [one for one in rows if one["who"] == PEER.title]
     if not mine:

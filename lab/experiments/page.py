@@ -257,7 +257,7 @@ def in_short(experiments, results):
                 values = [in_words(found[name].x[found[name].y.index(percent)]) for name in (ordinary, ours)]
                 out.append(f"| [{one.name.upper()}](#{anchor(one)}) | {what} | {values[0]} | {values[1]} |")
         elif one.name == "p2" and (figures := results.figures("p2")):
-            rows = [row for row in figures.values() if row["baud"] == 19_200 and row["who"] in ("liteuart", "LitePulse")]
+            rows = [row for row in figures.values() if row["baud"] == 19_200 and row.get("who") in ("liteuart", "LitePulse")]
             most = {ours: [row["per_second"] for row in rows if (row["who"] != "liteuart") == ours] for ours in (False, True)}
             if all(most.values()):
                 what = "interrupts a second at 19,200 baud"

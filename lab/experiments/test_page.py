@@ -103,3 +103,20 @@ def test_the_document_begins_with_a_line_for_each_problem(results):
     headings = re.findall(r"(?m)^## (P\d): ", (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8"))
     assert headings == ["P1", "P2", "P3", "P4", "P5"]
     assert page.in_short(EXPERIMENTS, Results(ROOT / "nothing.json")) == []
+
+
+def test_choosing_has_what_was_measured(results):
+    """The figures of P2 on docs/choosing.md: CPU, interrupts and waits of three ways at 19,200 baud."""
+    text = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    found = results.figures("p2")
+    each, shared, tty = (found[f"{name}-19200"] for name in ("1-0", "450-199000", "tty"))
+    for one, words in (
+        (each, "{wait:.1f} ms at most at 19,200 baud, for {cpu:.1%} of the CPU"),
+        (shared, "{rate:.1f} interrupts a second, {cpu:.1%} of the CPU"),
+        (tty, "{wait:.1f} ms at most at 19,200 baud, for {cpu:.1%} of the CPU"),
+    ):
+        cell = words.format(wait=one["latency_us"][1] / 1000, cpu=one["cpu"], rate=one["per_second"]).replace("%", " %")
+        assert cell in text, cell
+    assert f"32 lines would take {32 * shared['per_second']:.0f} interrupts a second and {32 * shared['cpu']:.0%}".replace(
+        "%", ""
+    ) in text.replace("\n", " ")

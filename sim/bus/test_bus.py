@@ -58,11 +58,8 @@ def test_resets(wait):
 # A chip that wakes up: memories that synthesis may put into block RAM read 0 for a while after configuration, as an iCE40's do.
 
 
-def waking(folder, sources, dead_ns, wait=None):
-    """Copies of `sources` in `folder`, in which each read of a memory gives 0 until `dead_ns` after configuration.
-
-    `wait`: default of litepulse_reset's WAIT instead of its own. Returns the files in the same order.
-    """
+def waking(folder, sources, dead_ns):
+    """Copies of `sources` in `folder`, in the same order, in which each read of a memory gives 0 until `dead_ns` after configuration."""
     copies, changed = [], set()
     for source in sources:
         text = source.read_text()
@@ -70,9 +67,6 @@ def waking(folder, sources, dead_ns, wait=None):
             text, reads = re.subn(rf"<= ([^;<]*\b{memory}\[[^;]*);", rf"<= $realtime < {dead_ns} ? 0 : \1;", text)
             assert reads, f"{source.name}: no read of {memory} found"
             changed.add((source.stem, memory))
-        if wait is not None and source.stem == "litepulse_reset":
-            text, count = re.subn(r"parameter int WAIT = \d+", f"parameter int WAIT = {wait}", text)
-            assert count == 1
         copies.append(folder / source.name)
         copies[-1].write_text(text)
     for header in headers(sources):
@@ -87,10 +81,13 @@ def waking(folder, sources, dead_ns, wait=None):
 def wake(tmp_path, case, dead_ns, period_ps, wait=None):
     """Runs a case of tb_wake on the example of 58 pulses a second."""
     sources = hdl_sources("examples/verilog/pulse_58hz.sv")
-    text = next(source for source in sources if source.stem == "litepulse_reset").read_text()
-    held = int(re.search(r"WAIT = (\d+)", text)[1]) if wait is None else wait
+    found = (re.search(r"parameter int (?:RESET_)?WAIT = (\d+)", source.read_text()) for source in sources)
+    (default,) = {int(match[1]) for match in found if match}  # of litepulse_reset and of the example
+    held = default if wait is None else wait
     environment = {"WAKE_PERIOD_PS": period_ps, "WAKE_RESET_CYCLES": max(held + 3, 6) + 2}
-    passed = simulate("tb_wake", "pulse_58hz", waking(tmp_path, sources, dead_ns, wait), None, "icarus", env=environment, testcase=case)
+    passed = simulate(
+        "tb_wake", "pulse_58hz", waking(tmp_path, sources, dead_ns), {"RESET_WAIT": held}, "icarus", env=environment, testcase=case
+    )
     assert {name.rpartition(".")[2] for name in passed} == {case}
 
 

@@ -161,7 +161,7 @@ def echo_board_files():
     return echo_rig.echo_board()
 
 
-USES = "all unbind reset abi de widths lost clock wild doubt newcomer flood memory modem page ring runs keep nap perout"
+USES = "all unbind reset abi de widths lost clock wild doubt newcomer flood memory modem page ring runs keep nap perout follow"
 AFTER_FAILURES = "resume retry again settings"
 OF_THE_TTY = "breaks divisor latency flush refused xon"
 

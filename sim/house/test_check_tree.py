@@ -36,13 +36,25 @@ def test_signed_casts(code, wrong):
         ("a.py", "if x:\n\ty()\n", (2, "an indent of the other kind")),
         ("a.c", "int f(void)\n{\n    return 0;\n}\n", (3, "an indent of the other kind")),
         ("a.sv", "x" * 141 + "\n", (1, "141 columns, 140 are allowed")),
+        ("driver/a.c", "\t" + "x" * 93 + "\n", (1, "101 columns, 100 are allowed")),
         ("init", "#!/bin/sh\n", (1, "a shell script that cannot be run: chmod +x")),
     ],
 )
 def test_editorconfig(tmp_path, name, text, found):
-    (tmp_path / ".editorconfig").write_bytes((ROOT / ".editorconfig").read_bytes())
-    (tmp_path / name).write_bytes(text.encode())
-    assert found in list(editorconfig(tmp_path / name))
+    assert found in findings(tmp_path, name, text)
+
+
+def test_a_message_of_the_driver_may_be_long(tmp_path):
+    assert findings(tmp_path, "driver/a.c", '\t"' + "x" * 100 + '"\n') == []
+
+
+def findings(folder, name, text):
+    """Of a file in a tree with our .editorconfig."""
+    (folder / ".editorconfig").write_bytes((ROOT / ".editorconfig").read_bytes())
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode())
+    return list(editorconfig(path))
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def tests():
     found = {name: functions(path) for name, path in driver_files().items()}
     found["kunit"] = set(re.findall(r"KUNIT_CASE\((\w+)\)", KUNIT.read_text()))
     found |= {path.stem: functions(path) for path in (ROOT / "sim" / "blocks").glob("tb_*.py")}
-    found["test_bitstream"] = functions(ROOT / "sim" / "netlist" / "test_bitstream.py")
+    found |= {name: functions(ROOT / "sim" / "netlist" / f"{name}.py") for name in ("test_bitstream", "test_delays")}
     found[""] = {name for path in (ROOT / "sim" / "core").glob("tb_*.py") for name in functions(path)}
     return found
 
@@ -83,7 +83,7 @@ def test_the_driver(tests):
 
 
 def test_packages_and_pictures():
-    files = [path for folder in ("sim/packages", "sim/house", "sw/tests") for path in (ROOT / folder).glob("test_*.py")]
+    files = [path for folder in ("sim/packages", "sim/house", "sw/tests", "lab/experiments") for path in (ROOT / folder).glob("test_*.py")]
     tests = {path.stem: functions(path) for path in files}
     for _, sentence, cases in rows("## Packages and pictures"):
         assert NAME.findall(cases) and not missing(cases, tests), (sentence, missing(cases, tests))

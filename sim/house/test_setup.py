@@ -2,6 +2,7 @@
 """What `make setup` promises: it says what is missing, does nothing when nothing is, and the tools work where the tree may lie."""
 
 import ast
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
@@ -10,6 +11,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -269,6 +271,17 @@ def test_yosys_sees_folders_of_tmp(tmp_path, absolute):
         check=True,
     )
     assert "module inverter" in (tmp_path / "out.v").read_text()
+
+
+def test_folders_of_a_full_tmp(monkeypatch):
+    """More of them than can be offered: those that are needed are."""
+    module = wrapper()
+    module.MAX_FOLDERS = 3
+    with contextlib.ExitStack() as stack:
+        here, first, second, *_ = (Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/tmp"))) for _ in range(9))
+        monkeypatch.chdir(here)
+        words = ["-p", f"read_verilog {second}/a.sv; write_json {first}/a.json"]
+        assert module.folders_of_tmp(words) == [here.name, second.name, first.name]
 
 
 @pytest.mark.full  # needs the step `boards`

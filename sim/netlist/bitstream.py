@@ -21,7 +21,7 @@ from litex_soc.build_cache import content_key
 from sim.cocotb_rig import ROOT, BuildError, hdl_sources, headers, simulate
 from sim.netlist.synthesis import HERE, NETLISTS_MADE, PINS, TB, VERILATOR, cells, replaced, write_once, yosys_version
 
-PACKAGE = "ct256"
+PACKAGES = {"hx8k": "ct256", "up5k": "sg48"}
 SEED = 1
 # In the bits of a LUT's cell, by entry: inputs 3, 2, 1, 0 as a number. Of icestorm's page "LOGIC Tile".
 LUT_BITS = (4, 14, 15, 5, 6, 16, 17, 7, 3, 13, 12, 2, 1, 11, 10, 0)
@@ -60,13 +60,22 @@ class Chip:
     sources: tuple
     samples: int
     pins: tuple = ()
+    fpga: str = "hx8k"
+    module: str = ""  # the top module, if its name is another one
+    parameters: tuple = ()  # ((name, number), ...) of the top module
+
+    @property
+    def top(self):
+        """Name of the top module."""
+        return self.module or self.name
 
     def build(self):
         """The folder with the bitstream chip.bin, nextpnr's post.json and post.sdf, and pads.pcf, which names the pads."""
         sources = list(self.sources)
         files = " ".join(path.name for path in sources)
-        script = f"read_verilog -sv {files}\nhierarchy -top {self.name}\n{synthesis('hx8k', self.samples).format(self.name)}\n"
-        options = ["--hx8k", "--package", PACKAGE, "--seed", str(SEED), "--timing-allow-fail", "-q"]
+        values = "".join(f"chparam -set {name} {value} {self.top}\n" for name, value in self.parameters)
+        script = f"read_verilog -sv {files}\n{values}hierarchy -top {self.top}\n{synthesis(self.fpga, self.samples).format(self.top)}\n"
+        options = [f"--{self.fpga}", "--package", PACKAGES[self.fpga], "--seed", str(SEED), "--timing-allow-fail", "-q"]
 
         def make(folder):
             for path in [*sources, *headers(sources)]:
@@ -77,7 +86,7 @@ class Chip:
             try:
                 run_tool(folder, "yosys", "-q", "-l", "yosys.log", "synth.ys")
                 output = ["--asc", "chip.asc", "--write", "post.json", "--sdf", "post.sdf", "--report", "report.json"]
-                run_tool(folder, "nextpnr-ice40", *options, "--json", f"{self.name}.json", *where, *output, "-l", "nextpnr.log")
+                run_tool(folder, "nextpnr-ice40", *options, "--json", f"{self.top}.json", *where, *output, "-l", "nextpnr.log")
                 run_tool(folder, "icepack", "chip.asc", "chip.bin")
             except ToolError as error:
                 raise BuildError(f"{self.name}: {error}") from None
@@ -115,7 +124,7 @@ class Chip:
             (made / "pads.pcf").write_text(pads)
             try:
                 run_tool(made, "iceunpack", "chip.bin", "back.asc")
-                text = run_tool(made, "icebox_vlog", "-S", "-d", PACKAGE, "-p", "pads.pcf", "back.asc")
+                text = run_tool(made, "icebox_vlog", "-S", "-d", PACKAGES[self.fpga], "-p", "pads.pcf", "back.asc")
             except ToolError as error:
                 raise BuildError(f"{self.name}: {error}") from None
             (made / "chip.v").write_text(with_pads(text))
@@ -206,10 +215,14 @@ def waking_cells():
     return [write_once("cells-ice40-waking", "ice40_cells.v", text), *others]
 
 
+EXAMPLE = tuple(hdl_sources("examples/verilog/pulse_58hz.sv"))
+# For a simulation with delays, which takes a second for 50 cycles: the shortest reset, and close to the shortest period.
+FAST = (("RESET_WAIT", 0), ("PERIOD", 333), ("WIDTH", 41))
 CHIPS = {
     chip.name: chip
     for chip in (
-        Chip("pulse_58hz", tuple(hdl_sources("examples/verilog/pulse_58hz.sv")), 1, (("clk", "P7"), ("pulse", "B5"))),
+        Chip("pulse_58hz", EXAMPLE, 1, (("clk", "P7"), ("pulse", "B5"))),
+        Chip("pulse_icebreaker", EXAMPLE, 1, (("clk", "35"), ("pulse", "4")), "up5k", "pulse_58hz", FAST),
         Chip("litepulse_chip", (*hdl_sources("litepulse", "litepulse_phy_ice40_ddr"), PINS, HERE / "litepulse_chip.sv"), 2),
     )
 }

@@ -11,6 +11,7 @@ from litepulse.board import Board
 from litepulse.capture import Capture, CaptureEvent, EdgeEvent, LostEvent
 from litepulse.job_group import Fail, JobGroup
 from litepulse.reference import DRIFT
+from litepulse.units import NANO
 
 _KNOWN = 16384  # the same once their rates have been seen for a second: more than they change
 _SLACK = Fraction(1, 1_000_000)  # seconds: what a wire may take more or less
@@ -131,7 +132,7 @@ class Alignment(JobGroup[Capture, Offset]):
             shown = self._boards[0].time_of(tick, "monotonic")
             found = self._boards[number].tick_at(shown.ns, "monotonic")
             slack = _SIMULATED if self._boards[0].simulated or self._boards[number].simulated else _CLOCK
-            return found.tick, (Fraction(shown.uncertainty + found.uncertainty, 10**9) + slack) * hz
+            return found.tick, (Fraction(shown.uncertainty + found.uncertainty, NANO) + slack) * hz
         rate, drift = hz / self._hz[0], DRIFT
         seen = self._last[0] - self._first[0]
         if seen >= self._hz[0]:
@@ -154,7 +155,7 @@ class Alignment(JobGroup[Capture, Offset]):
                 ppm = ((ticks[number] - self._first[number]) / hz / passed - 1) * 1_000_000
                 sure = error / passed * 1_000_000
             offset = ticks[number] / hz - ticks[0] / self._hz[0]
-            one = Offset(self.count, number, ticks[0], ticks[number], offset, math.ceil(error * 10**9), ppm, sure)
+            one = Offset(self.count, number, ticks[0], ticks[number], offset, math.ceil(error * NANO), ppm, sure)
             self.latest[number] = one
             found.append(one)
         self.count += 1

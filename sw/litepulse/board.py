@@ -19,7 +19,7 @@ from litepulse import backends, reference
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, ClockReading, Identity, Status, Stopped, TrainChange, check_port
 from litepulse.backends.wallclock import ClockTick, ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
-from litepulse.discipline import Disciplined
+from litepulse.discipline import Disciplined, DisciplinedByDriver, can_follow
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
 from litepulse.event_clock import EventClock, FedClock, UtcOfEvents
 from litepulse.job import Job
@@ -353,9 +353,9 @@ class Board:
         as soon as possible unless given;
         loopback: the receiver listens inside the core; limit: of pulses whose ticks are kept in `record`, None: all; listener: hears of
         each pulse when it is known
-        clock: 'utc', 'phc:0' for /dev/ptp0, 'pps:0' or 'harp:0' for a pulse per second or a Harp clock at input 0: the train follows
-        it as long as the job runs, a Disciplined: `rate` pulses in each of its seconds, pulse 0 at a whole one, or at `start` as
-        'utc:12:00:00' has it; follow_steps: also when it jumps
+        clock: 'utc', 'phc:0' for /dev/ptp0, 'phc' for the board's own PTP clock, 'pps:0' or 'harp:0' for a pulse per second or a Harp
+        clock at input 0: the train follows it as long as the job runs, a Disciplined: `rate` pulses in each of its seconds, pulse 0 at
+        a whole one, or at `start` as 'utc:12:00:00' has it; follow_steps: also when it jumps
         """
         train = self.train_to_begin(
             rate,
@@ -419,6 +419,8 @@ class Board:
         if seconds is not None:
             self.timescale.period(plan.period.ticks, CHANGE_MIN_PERIOD, "period" if rate is None else "rate")
             per_second = self.tick_hz / period_of(self.timescale, rate, period)[0]
+            if clock == "phc" and not follow_steps and can_follow(self, per_second):
+                return DisciplinedByDriver(self, plan, seconds, per_second, start, limit=limit, listener=listener)
             return Disciplined(self, plan, seconds, per_second, start, bool(follow_steps), limit, listener)
         if start is not None:
             plan = dataclasses.replace(plan, start=self.tick_of(start, "start"))

@@ -532,6 +532,8 @@ class Boards(Listed[Board]):
 
         if clock is None:
             return self._begin(lambda board, tick: board.begin(job(board, tick)), start, "utc", of, "start")
+        if clock == "phc":
+            raise BadInput("clock: 'phc' is another clock on each board: phc:0, /dev/ptp0, is one for all")
         seconds = [seconds_of(board, check_text(clock, "clock")) for board in self.boards]
         if start is None:
             start = self._whole_second(seconds[0])

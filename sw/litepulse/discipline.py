@@ -3,6 +3,8 @@
 
 Once a second its period is changed a little, without a glitch, so that a second later the pulses are where they belong. Between two
 changes they are evenly spaced, and all that a change does is in the record. While the clock is away the last period goes on.
+
+The board's own PTP clock is followed by the kernel's driver instead, exactly: it knows that clock as a function of the ticks.
 """
 
 import math
@@ -12,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from litepulse.backends.interface import Batch
+from litepulse.backends.interface import Batch, Rhythm
 from litepulse.errors import BadInput, LitePulseError, Refused
 from litepulse.event_clock import feed, with_edges
 from litepulse.interrupt import Flag
@@ -20,6 +22,7 @@ from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.named_time import next_of
 from litepulse.plan import TrainPlan, When, named_of
 from litepulse.reference import FedSeconds, PpsSeconds, Seconds, second_text
+from litepulse.streams import Event
 from litepulse.train import CHANGES, Row, Train, change_train
 from litepulse.units import NANO, WORD, Period
 
@@ -30,6 +33,8 @@ _LEAD = Fraction(1, 10)  # seconds that a change is asked for ahead of its pulse
 _BEGIN = Fraction(1, 2)  # seconds that the train's words need before its first pulse, and more
 _NEAR = Fraction(3, 2)  # seconds before its first pulse, the train is started
 _STEP = Fraction(1, 1000)  # seconds: what is farther off is a step of the clock
+PASSED = "start: that time has passed, or is too near"
+MOST_PULSES = (1 << 31) - 1  # of a Rhythm
 READY_SECONDS = 10  # in which a pulse per second has to come
 
 
@@ -39,7 +44,8 @@ class Steered:
 
     second: of the clock; pulse: the first at its new place, None: nothing was changed; error: by how many ticks the one before it is
     late; ppm: by how much the board's clock is fast against the other; uncertainty: of the clock, ns
-    why: 'locked', 'stepped' (the train followed a step), 'step' (one that it is not to follow), 'away' (the clock does not come in)
+    why: 'locked', 'stepped' (the train followed a step), 'step' (one that it is not to follow), 'away' (the clock does not come in),
+        'driver' (a change of the clock's rate, which the driver followed; error: by how many ticks it moved the pulse back)
     """
 
     second: Fraction
@@ -103,6 +109,24 @@ class Disciplined(Train):
             self._backend.recorder.record(with_edges(self._wanted(), self.seconds))
 
     def _starting(self) -> Iterator[None]:
+        yield from self._wait_for_first()
+        if self._done:
+            return
+        start = math.floor(self.seconds.tick_of(self.first))
+        if start <= self.seconds.look():
+            raise BadInput(PASSED)
+        ahead = self._horizon()
+        period = period_of_ticks((self._place(ahead) - self._place(0)) / ahead)
+        self._begin_record(start, period)
+        yield from super()._starting()
+        self._due = start
+
+    def _begin_record(self, start: int, period: Period) -> None:
+        """From now on the train is one that starts at a tick."""
+        self.plan = replace(self.plan, start=start, period=period)
+        self.record = TrainRecord(IdealTrain(period, start), self.record.limit, self.record.listener)
+
+    def _wait_for_first(self) -> Iterator[None]:
         """Waits until the clock is known, and its second of pulse 0 is near."""
         now = begun = self.seconds.look()
         deadline = time.monotonic() + 2 * READY_SECONDS
@@ -122,16 +146,6 @@ class Disciplined(Train):
             yield
         else:
             self._done = True
-            return
-        start = math.floor(self.seconds.tick_of(self.first))
-        if start <= now:
-            raise BadInput("start: that time has passed, or is too near")
-        ahead = self._horizon()
-        period = period_of_ticks((self._place(ahead) - self._place(0)) / ahead)
-        self.plan = replace(self.plan, start=start, period=period)
-        self.record = TrainRecord(IdealTrain(self.plan.period, start), self.record.limit, self.record.listener)
-        yield from super()._starting()
-        self._due = start
 
     def _place(self, pulse: int) -> Fraction:
         """Where a pulse belongs."""
@@ -214,3 +228,78 @@ class Disciplined(Train):
     def began(self) -> str:
         """`first`, as UTC or the clock has it."""
         return second_text(self.seconds.key, self.first)
+
+
+def can_follow(board: "Board", rate: Fraction) -> bool:
+    """Whether the driver can follow the board's PTP clock with so many pulses a second."""
+    share = rate / NANO
+    return board.backend.train.can_follow and share.numerator <= MOST_PULSES and share.denominator < WORD * WORD
+
+
+class DisciplinedByDriver(Disciplined):
+    """A running train that follows the PTP clock of its board, as the driver does it: each pulse is less than a tick from its time.
+
+    `steered` has what the driver changed. A step of the clock ends the train.
+    """
+
+    _change: tuple[int, Period] | None = None  # from which pulse on, whose place is not known yet
+
+    def _starting(self) -> Iterator[None]:
+        yield from self._wait_for_first()
+        if not self._done:
+            yield from Train._starting(self)
+
+    def _request(self) -> None:
+        origin, share = self.first * NANO, self.rate / NANO
+        if origin.denominator != 1:
+            raise BadInput("start: the PTP clock has whole nanoseconds")
+        rhythm = Rhythm(int(origin), share.denominator, share.numerator)
+        start, skipped = self._backend.train.follow(self.plan.launch, rhythm, self.plan.count)
+        if skipped and self._named is not None:
+            raise BadInput(PASSED)
+        self._first = self.first + skipped / self.rate
+        self._begin_record(start, self._period())
+
+    def _period(self) -> Period:
+        """The one that the driver has given the train last."""
+        settings = self._backend.train.settings()
+        return settings.period if settings is not None else self.record.ideal.last_period
+
+    def _begins_again(self) -> bool:
+        """A change of rate before the first pulse is a new start."""
+        return not self.record.launched_count
+
+    def _changed(self, pulse: int) -> None:
+        period = self._period()
+        if pulse:
+            self._change = (pulse, period)
+        else:
+            self.record.ideal = IdealTrain(period)
+
+    def _expect(self, event: Event) -> None:
+        """The whole ticks of a change show at its pulse; where that was lost, at the next one."""
+        if self._change is None or event.data < self._change[0]:
+            return
+        (pulse, period), ideal = self._change, self.record.ideal
+        self._change = None
+        was = ideal.exact(pulse)
+        ideal.adjust(pulse, period)
+        step = event.tick - ideal.position(event.data)
+        if step:
+            ideal.changes.pop()
+            ideal.adjust(pulse, period, step)
+        self.changes.append((pulse, period, step))
+        if self.record.limit is not None:
+            del self.changes[:-CHANGES]
+            ideal.forget(CHANGES)
+        ppm = (period.ticks * self.rate / self._hz - 1) * 1_000_000
+        self.steered.append(Steered(self.first + pulse / self.rate, pulse, was - ideal.exact(pulse), ppm, 1, "driver"))
+        del self.steered[:-CHANGES]
+
+    def _steer(self) -> None:
+        """The driver does it."""
+
+    @property
+    def worst(self) -> int:
+        """ns that a pulse may be away: it is less than a tick, but for some milliseconds after each change of the clock's rate."""
+        return math.ceil(NANO / self._hz)

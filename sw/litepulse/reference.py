@@ -361,6 +361,12 @@ def seconds_of(board: "Board", clock: str) -> HostSeconds | FedSeconds:
     if kind == "harp":
         name = clock_name(clock)
         return HarpSeconds(board, board.channel(name.partition(":")[2] or "rx"))
+    if clock == "phc":
+        device = board.identity.nodes.get("clock")
+        if device is None:
+            raise BadInput("clock: 'phc' is the PTP clock of a board of the kernel's driver, and this one has none; phc:0 is /dev/ptp0")
+        name = clock_name(f"phc:{device}")
+        return HostSeconds(board, name, f"the board's PTP clock {device}", name)
     if kind == "phc" and where:
         name = clock_name(clock)
         return HostSeconds(board, name, f"the PTP clock {name.partition(':')[2]}", name)

@@ -562,8 +562,12 @@ class TerminalServer:
             self.error = error if isinstance(error, LitePulseError) else LitePulseError(str(error))
         self._stop()
 
+    def clock(self) -> float:
+        """Seconds by which bytes are gathered."""
+        return time.monotonic()
+
     def _patience(self) -> float:
-        return max(0.0, min(_REST, self._since + self._gather - time.monotonic())) if self._pending else _REST
+        return max(0.0, min(_REST, self._since + self._gather - self.clock())) if self._pending else _REST
 
     def _receive(self) -> None:
         """Takes what the board received, and hands it out when it is time."""
@@ -571,13 +575,13 @@ class TerminalServer:
         lost = self.port.lost
         if found:
             if not self._pending:
-                self._since = time.monotonic()
+                self._since = self.clock()
             self._pending += found
             self.received += len(found)
         if lost > self.lost:
             missing, self.lost = lost - self.lost, lost
             self.tell({"lost": missing, "by": "board"})
-        if self._pending and time.monotonic() >= self._since + self._gather:
+        if self._pending and self.clock() >= self._since + self._gather:
             self._hand_out()
 
     def _hand_out(self) -> None:

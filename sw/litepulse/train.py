@@ -18,7 +18,7 @@ from litepulse.layout import CHANGE_MIN_PERIOD
 from litepulse.line import Launch
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.plan import TrainPlan
-from litepulse.streams import Lost, edges
+from litepulse.streams import Event, Lost, edges
 from litepulse.units import WORD, Period, Whole, within
 
 START_SECONDS = 20  # for the core to tell that the train has started
@@ -174,12 +174,11 @@ class Train(Job[Pulse]):
 
     def _start(self) -> None:
         """Starts the train and waits until the core says that it did, or an interrupt came."""
-        plan = self.plan
         try:
-            self._backend.train.start(plan.launch, plan.period, plan.count, plan.start)
+            self._request()
         except Refused as error:
             if error.reason is not None:
-                raise Refused(f"the core refused the train: {start_refusal(error.reason)}", error.reason, plan.start) from None
+                raise Refused(f"the core refused the train: {start_refusal(error.reason)}", error.reason, self.plan.start) from None
             # Else the event says why.
         deadline = time.monotonic() + START_SECONDS
         rows: list[Row] = []
@@ -196,6 +195,11 @@ class Train(Job[Pulse]):
                 self._backend.recorder.wait(0.002)
         self._take(rows)
 
+    def _request(self) -> None:
+        """Starts it on the board. Refused."""
+        plan = self.plan
+        self._backend.train.start(plan.launch, plan.period, plan.count, plan.start)
+
     def _poll(self) -> list[Row]:
         """The pulses that became known since the last poll."""
         self._status, batch = self.poller.poll()
@@ -208,6 +212,7 @@ class Train(Job[Pulse]):
             if isinstance(event, Lost):
                 continue
             if event.source == "train" and event.kind == "tx":
+                self._expect(event)
                 error, interval = record.add_launch(event.data, event.tick)
                 rows.append(Row(event.data, event.tick, error, interval, event.ns))
             elif event.source == "train" and event.kind == "refused":
@@ -219,6 +224,8 @@ class Train(Job[Pulse]):
                     if not self._running:
                         reason = start_refusal(event.reason)
                         raise Refused(f"the core refused the train: {reason}", event.reason, self.plan.start)
+                elif event.stop and self._begins_again():
+                    continue
                 elif event.stop:
                     record.done, self.stopped, self._done = event.data, True, True
                 elif not self._running:
@@ -237,6 +244,13 @@ class Train(Job[Pulse]):
         losses = self._backend.recorder.losses()
         record.events_lost, record.bytes_lost, record.lost_at_least = losses.events, losses.received, losses.at_least
         return rows
+
+    def _expect(self, event: Event) -> None:
+        """A pulse has left, and is not compared yet."""
+
+    def _begins_again(self) -> bool:
+        """Whether a stop was not the end."""
+        return False
 
     def _changed(self, pulse: int) -> None:
         """Another program adjusted it, from `pulse` on: the request can be read back."""

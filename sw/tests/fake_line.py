@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Serial without a board: what is written is noted, what a test hears comes in."""
 
+import contextlib
 import socket
 import threading
 import time
@@ -29,6 +30,7 @@ class FakeLine(litepulse.Serial):
         self.tick, self.count_lost, self.resets, self.fault = 0, 0, 0, None
         self._line_lock = threading.Lock()
         self._signal, self._signalled = socket.socketpair()
+        self._signal.setblocking(False)
         self._records = []
         super().__init__(None, 9600, timeout=0)
         self.stand_in = SimpleNamespace(
@@ -56,12 +58,17 @@ class FakeLine(litepulse.Serial):
             for byte in data:
                 self.tick += 480
                 self._records.append(RxByte(self.tick, byte, ns=EPOCH * 10**9 + self.tick * 10**9 // HZ, uncertainty=7, **flags))
+            self._tell()
+
+    def _tell(self):
+        """There is something to read. A slow reader that has as many signals as fit in needs no more."""
+        with contextlib.suppress(BlockingIOError):
             self._signal.send(b"\0")
 
     def break_down(self, fault):
         """The board is gone."""
         self.fault = fault
-        self._signal.send(b"\0")
+        self._tell()
 
     @property
     def in_waiting(self):
@@ -75,7 +82,7 @@ class FakeLine(litepulse.Serial):
                 self._signalled.recv(4096)
             taken, self._records = TimedBytes(self._records[:size]), self._records[size:]
             if self._records:
-                self._signal.send(b"\0")
+                self._tell()
             return taken
 
     @property

@@ -15,6 +15,7 @@ import pytest
 import litepulse
 from litepulse import backends, compatibility, doctor
 from litepulse.backends.bus.backend import BusBackend
+from litepulse.backends.driver import device
 from litex_soc import frozen_map, regmap
 
 from . import scenario
@@ -102,11 +103,18 @@ def test_the_table_has_what_each_map_lacks():
 
 
 def test_the_page_has_the_table():
-    page = (ROOT / "docs" / "compatibility.md").read_text()
-    rows = {cells[0]: cells[1] for line in page.splitlines() if len(cells := [cell.strip() for cell in line.strip("|").split("|")]) == 3}
+    board, _, driver = (ROOT / "docs" / "compatibility.md").read_text().partition("## What an older driver lacks")
+    rows = table(board)
     assert {what: rows.get(what) for what in compatibility.SINCE} == {
         what: compatibility.named(since) for what, since in compatibility.SINCE.items()
     }
+    abis = [int(since) for since in table(driver).values() if since.isdigit()]
+    assert abis == [device.FOLLOW_ABI, device.PORT_ABI, device.BURST_ABI]
+
+
+def table(text):
+    """{first: second column} of the rows of three columns."""
+    return {cells[0]: cells[1] for line in text.splitlines() if len(cells := [cell.strip() for cell in line.strip("|").split("|")]) == 3}
 
 
 # Older boards -------------------------------------------------------------------------------------------------------

@@ -124,6 +124,95 @@ def test_edges_that_are_no_second():
     assert max(abs(pulse.tick - place) for pulse, place in zip(found, places(truth, first))) <= 2
 
 
+class BoardsOwnClock:
+    """The board's PTP clock as `Seconds`, a line of the ticks, and the driver that makes a train follow it (docs/chardev.md)."""
+
+    key, name, steps, ready, uncertainty = "phc:0", "the board's PTP clock", 0, True, 1
+    can_follow = True
+
+    def __init__(self, board):
+        self.board, self.bus = board, board.backend.train
+        self.tick, self.ns, self.ns_per_tick = 0, 1_700_000_000 * 10**9 + 123, Fraction(10**9, HZ)
+        self.origin = self.span = None
+
+    def __getattr__(self, name):
+        return getattr(self.bus, name)
+
+    def look(self):
+        return self.board.now().tick
+
+    def tick_of(self, second):
+        return self.tick + (second * 10**9 - self.ns) / self.ns_per_tick
+
+    def second_of(self, tick):
+        return (self.ns + (tick - self.tick) * self.ns_per_tick) / 10**9
+
+    def place(self, number):
+        """Where time number `number` of the rhythm is, exact."""
+        return self.tick_of(Fraction(self.rhythm.origin + number * Fraction(self.rhythm.span, self.rhythm.pulses)) / 10**9)
+
+    def follow(self, launch, rhythm, count=0):
+        self.rhythm, self.skipped, now = rhythm, 0, self.look() + HZ // 100
+        while self.place(self.skipped) < now:
+            self.skipped += 1
+        start = math.ceil(self.place(self.skipped))
+        self.bus.start(launch, period_of_ticks(self.place(1) - self.place(0)), count, start)
+        return start, self.skipped
+
+    def tune(self, ppm, ideal):
+        """Another rate from now on; the driver has changed the train at a pulse that it can reach. Returns which one."""
+        now = self.look()
+        self.tick, self.ns = now, self.second_of(now) * 10**9
+        self.ns_per_tick = Fraction(10**9, HZ) * (1 + Fraction(ppm) / 10**6)
+        pulse, period = ideal.first_behind(now + HZ // 20), period_of_ticks(self.place(1) - self.place(0))
+        step = round(self.place(self.skipped + pulse) - ideal.exact(pulse - 1) - period.ticks)
+        self.bus.request_change(period, step, pulse)
+        return pulse
+
+
+def follows_its_own(monkeypatch, options, ppms=()):
+    """(pulses, the job, [(number, how far it was from its place by the clock as it was then)]) of a train that the driver makes follow."""
+    _, board = connected(step=20_000)
+    clock = BoardsOwnClock(board)
+    monkeypatch.setattr("litepulse.reference.seconds_of", lambda board, name: clock)
+    board.backend.train = clock
+    found, off, quiet, due = [], [], 0, list(ppms)
+    with board, board.train(RATE, width="10us", clock="phc", **options) as train:
+        for pulse in train:
+            found.append(pulse)
+            if pulse.number >= quiet:
+                off.append((pulse.number, pulse.tick - clock.place(clock.skipped + pulse.number)))
+            if due and pulse.number % 50 == 40:
+                quiet = clock.tune(due.pop(0), train.record.ideal)
+    return found, train, off
+
+
+def test_the_driver_follows_the_boards_own_clock(monkeypatch):
+    """Each pulse is a tick from its place at most, whatever a servo does; the record has each change as it was."""
+    found, train, off = follows_its_own(monkeypatch, {"count": RATE * 8}, (50, -80, -80.5, 0))
+    assert [pulse.number for pulse in found] == list(range(RATE * 8)) and train.record.done == RATE * 8
+    assert train.first.denominator == 1 and len(off) > RATE * 7
+    assert max(abs(each) for _, each in off) <= Fraction(3, 2) and train.record.max_error == 0
+    assert [each.why for each in train.steered] == ["driver"] * 4 and len(train.changes) == 4 and train.worst == 21
+    assert [round(float(each.ppm), 3) for each in train.steered] == [-49.998, 80.006, 80.506, 0]
+
+
+def test_a_start_of_the_boards_own_clock(monkeypatch):
+    _, train, off = follows_its_own(monkeypatch, {"count": 20, "start": "phc:0:1700000004.25"})
+    assert train.first == Fraction("1700000004.25") and max(abs(each) for _, each in off) <= 1
+    assert train.began.startswith("1700000004.25 s of phc:0")
+    with pytest.raises(litepulse.BadInput, match="start: the PTP clock has whole nanoseconds"):
+        follows_its_own(monkeypatch, {"start": "phc:0:1700000004.2500000001"})
+    with pytest.raises(litepulse.BadInput, match="start: that time has passed, or is too near"):
+        follows_its_own(monkeypatch, {"start": "phc:0:1700000000"})
+
+
+def test_a_board_without_a_clock_of_its_own():
+    _, board = connected(step=20_000)
+    with board, pytest.raises(litepulse.BadInput, match="clock: 'phc' is the PTP clock of a board of the kernel's driver"):
+        board.train(RATE, width="10us", clock="phc")
+
+
 def test_no_pulses():
     _, board = connected(step=20_000)
     with board, pytest.raises(litepulse.LitePulseError, match="clock: the pulses at input 0 do not come in: none of them in 10 s"):

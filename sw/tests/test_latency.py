@@ -654,7 +654,7 @@ def test_echo_on_a_pseudo_terminal(tmp_path):
     assert [byte for _, byte in board.answers] == [byte for _, byte in board.stimuli]
     wanted = [answer - stimulus for (answer, _), (stimulus, _) in zip(board.answers, board.stimuli)]
     assert sorted((each["n"], each["delay_ticks"]) for each in result["samples"]) == list(enumerate(wanted))
-    assert counts(result) == {"answered": 200} and min(wanted) >= 4170, "never before the byte has left"
+    assert counts(result) == {"answered": 200} and min(wanted) >= 10 * HZ // 115_200, "never before the byte has left"
     check_figures(result)
     tick_us = 10**6 / Fraction(result["tick_hz"])
     bars = [(value / tick_us, count) for value, count in plot.from_result(result).bars]

@@ -496,6 +496,7 @@ def test_several_boards_at_a_time_of_a_ptp_clock(lab):
     [
         (lambda boards: boards.launch(at="harp:0:12"), "at: a time of harp:0 is for one board; a train on several may follow that clock"),
         (lambda boards: boards.launch(clock="harp:0"), "fake0: clock: 'harp:0' finds no moment on several boards: utc or pps:0 does"),
+        (lambda boards: boards.train(RATE, clock="phc"), "clock: 'phc' is another clock on each board: phc:0, /dev/ptp0, is one for all"),
         (lambda boards: boards.train(RATE, clock="harp:0"), "start: give one, harp:0:SECONDS: what the Harp clock at input 0 shows"),
     ],
 )

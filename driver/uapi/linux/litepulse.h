@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; it only grows. */
-#define LITEPULSE_ABI 7
+#define LITEPULSE_ABI 8
 
 /*
  * Number of the line discipline for a board behind a serial port, unless the module's parameter
@@ -506,6 +506,53 @@ struct litepulse_train_adjust {
 	__u32 reserved;
 };
 
+#define LITEPULSE_FOLLOW_STEPS 0x1 /* after a step of the clock it starts again; count is 0 */
+
+/**
+ * struct litepulse_train_follow - a train by the PTP clock: pulse k starts when that shows
+ * @origin + (@skipped + k) * @span / @pulses, less than a tick before or after; since version 8
+ * @origin: a time of the PTP clock, ns
+ * @span: ns of the PTP clock...
+ * @pulses: ... in which there are this many pulses, 1 to 2^31 - 1
+ * @count: pulses; 0: forever
+ * @width: of a pulse, in ticks; else 0
+ * @kind: LITEPULSE_LAUNCH_*
+ * @profile: line profile, 0 to 3
+ * @data: byte of a frame, bit times of a break; else 0
+ * @reserved: 0
+ * @flags: LITEPULSE_FOLLOW_*
+ * @reserved2: 0
+ * @skipped: answer: pulse 0 is the first that could be reached, and so many times had passed; 0
+ * @start: answer: tick of pulse 0; 0
+ *
+ * It starts as a train of LITEPULSE_IOC_TRAIN_START that can be changed, with the errors of that,
+ * but -ETIME only if the board answers too slowly for any start. Then it follows the PTP clock as
+ * periodic output (PEROUT) does: a new rate of the clock changes period and phase, which APPLIED
+ * from TRAIN_CHANGE reports. A step of the clock stops the train; with LITEPULSE_FOLLOW_STEPS it
+ * starts again at its next pulse by the new time, with pulse 0. A train with a @count that has
+ * begun and would have to start again ends instead.
+ *
+ * -ERANGE if the period is 2^32 ticks or more, or @span less than @pulses. -EOPNOTSUPP if the
+ * device has no PTP clock. While it follows, LITEPULSE_IOC_TRAIN_START and
+ * LITEPULSE_IOC_TRAIN_ADJUST are -EBUSY. It follows until LITEPULSE_IOC_TRAIN_STOP, until its last
+ * pulse, and until the claim ends, also if LITEPULSE_CLAIM_KEEP lets the train go on.
+ */
+struct litepulse_train_follow {
+	__aligned_u64 origin;
+	__aligned_u64 span;
+	__u32 pulses;
+	__u32 count;
+	__u32 width;
+	__u8 kind;
+	__u8 profile;
+	__u8 data;
+	__u8 reserved;
+	__u32 flags;
+	__u32 reserved2;
+	__aligned_u64 skipped;
+	__aligned_u64 start;
+};
+
 /**
  * struct litepulse_train_stop - no further pulse starts
  * @pulses: answer: number of the pulse that would have come next
@@ -736,5 +783,8 @@ struct litepulse_port {
 #define LITEPULSE_IOC_REST _IOW(LITEPULSE_IOC_MAGIC, 0x19, struct litepulse_rest)
 /* since version 7 */
 #define LITEPULSE_IOC_PORT _IOW(LITEPULSE_IOC_MAGIC, 0x1a, struct litepulse_port)
+/* since version 8 */
+#define LITEPULSE_IOC_TRAIN_FOLLOW \
+	_IOWR(LITEPULSE_IOC_MAGIC, 0x1b, struct litepulse_train_follow)
 
 #endif /* _UAPI_LINUX_LITEPULSE_H */

@@ -441,6 +441,138 @@ static void perout(void)
 	bytes(pulse);
 }
 
+/* 58 pulses in a second: 17241379 9/29 ticks. */
+static const struct litepulse_train_follow per_second_58 = {
+	.span = 1000000000, .pulses = 58, .width = 500, .kind = LITEPULSE_LAUNCH_PULSE,
+};
+
+#define FOLLOW(...) ((struct litepulse_train_follow){ \
+	.span = 1000000000, .pulses = 58, .width = 500, .kind = LITEPULSE_LAUNCH_PULSE, \
+	__VA_ARGS__ })
+
+static int follow(int fd, struct litepulse_train_follow request)
+{
+	return ioctl(fd, LITEPULSE_IOC_TRAIN_FOLLOW, &request) ? -errno : 0;
+}
+
+static void change_clock(int ptp, struct timex change)
+{
+	CHECK(syscall(SYS_clock_adjtime, CLOCK_OF(ptp), &change) >= 0);
+}
+
+static void set_rate(int ptp, int ppm)
+{
+	change_clock(ptp, (struct timex){ .modes = ADJ_FREQUENCY, .freq = ppm * 65536 });
+}
+
+static void step_clock(int ptp)
+{
+	change_clock(ptp, (struct timex){ .modes = ADJ_SETOFFSET | ADJ_NANO, .time = { 1, 7 } });
+}
+
+/* The train, as soon as it has another period than @before, or another start. */
+static struct litepulse_train changed(int pulse, struct litepulse_train before)
+{
+	struct litepulse_train train;
+	int left = 50;
+
+	while (ioctl(pulse, LITEPULSE_IOC_TRAIN, &train) ||
+	       (train.period == before.period && train.start == before.start)) {
+		CHECK(left--);
+		usleep(100000);
+	}
+	return train;
+}
+
+static int is_exact(struct litepulse_train train)
+{
+	return train.period == 17241379 && train.num == 9 && train.den == 29;
+}
+
+static void refuse_follow(int fd)
+{
+	CHECK(follow(fd, FOLLOW(.flags = LITEPULSE_FOLLOW_STEPS << 1)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.flags = LITEPULSE_FOLLOW_STEPS, .count = 1)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.reserved = 1)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.reserved2 = 1)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.skipped = 1)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.start = 1)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.span = 0)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.pulses = 0)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.pulses = 1u << 31)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.width = 0)) == -EINVAL);
+	/* Too fast to be changed, and no period of the core. */
+	CHECK(follow(fd, FOLLOW(.pulses = 4000000)) == -EINVAL);
+	CHECK(follow(fd, FOLLOW(.span = 57)) == -ERANGE);
+	CHECK(follow(fd, FOLLOW(.span = 1ull << 40)) == -ERANGE);
+}
+
+static void follow_clock(void)
+{
+	int pulse = open_pulse(), ptp = open_clock(pulse), fd = claim(pulse);
+	struct litepulse_train_follow request = per_second_58;
+	struct litepulse_train train, next;
+
+	refuse_follow(fd);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_FOLLOW, &request));
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TRAIN, &train) && is_exact(train));
+	CHECK(train.start == request.start && request.skipped > 58);
+	/* It belongs to the clock. */
+	CHECK(follow(fd, per_second_58) == -EBUSY);
+	CHECK(fails(try_train(fd, endless), EBUSY));
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 20000000 }) == -EBUSY);
+	CHECK(ioctl(ptp, PTP_PEROUT_REQUEST, &every_100_ms) && errno == EBUSY);
+	/* Its rate is the clock's, which goes 1000 ppm faster, and is what it was. */
+	sleep(1);
+	set_rate(ptp, 1000);
+	next = changed(pulse, train);
+	CHECK(next.start == train.start && next.period / 10 == 1722415);
+	set_rate(ptp, 0);
+	next = changed(pulse, next);
+	CHECK(next.start == train.start && is_exact(next));
+	/* It is not to follow a step. */
+	step_clock(ptp);
+	CHECK(!is_train_known(pulse));
+	/* This one is. */
+	CHECK(!follow(fd, FOLLOW(.flags = LITEPULSE_FOLLOW_STEPS)));
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TRAIN, &train));
+	step_clock(ptp);
+	CHECK(is_exact(changed(pulse, train)));
+	stop_train(fd);
+	step_clock(ptp);
+	usleep(300000);
+	CHECK(!is_train_known(pulse));
+	start_train(fd, endless);
+	stop_train(fd);
+	/* One with a count follows until its last pulse. */
+	CHECK(!follow(fd, FOLLOW(.count = 5)));
+	CHECK(adjust(fd, (struct litepulse_train_adjust){ 20000000 }) == -EBUSY);
+	write_parameter("hide_train", "1");
+	set_rate(ptp, 10);
+	write_parameter("hide_train", "0");
+	CHECK(!adjust(fd, (struct litepulse_train_adjust){ 20000000 }));
+	stop_train(fd);
+	/* What was kept goes on, but follows no more. */
+	CHECK(!follow(fd, per_second_58));
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TRAIN, &train));
+	keep_output(fd);
+	close(fd);
+	set_rate(ptp, 0);
+	usleep(300000);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TRAIN, &next) && next.period == train.period);
+	fd = claim(pulse);
+	stop_train(fd);
+	/* A reset ends it with the claim. */
+	CHECK(!follow(fd, FOLLOW(.flags = LITEPULSE_FOLLOW_STEPS)));
+	reset_while(pulse);
+	set_rate(ptp, 10);
+	CHECK(follow(fd, per_second_58) == -ESTALE && !is_train_known(pulse));
+	set_rate(ptp, 0);
+	close(fd);
+	close(ptp);
+	bytes(pulse);
+}
+
 static int output_of_clock(int ptp)
 {
 	return ioctl(ptp, PTP_PEROUT_REQUEST, &every_100_ms) ||
@@ -501,6 +633,7 @@ const struct guest_case output_cases[] = {
 	{ "profiles", profiles, "line profiles that kept output uses stay as they are (keeps=1)" },
 	{ "filters", filters, "so does the filter of what triggers a responder (keeps=1)" },
 	{ "perout", perout, "restarts if the outcome of a change of its train is not known" },
+	{ "follow", follow_clock, "a program's train follows the PTP clock, by an exact fraction of its second" },
 	{ "rest", rest, "the line rests at 0 only for a claim, or what it kept (keeps=1)" },
 	{ }
 };

@@ -45,7 +45,7 @@ static const unsigned long commands[] = {
 	LITEPULSE_IOC_TRAIN_START, LITEPULSE_IOC_TRAIN_ADJUST,
 	LITEPULSE_IOC_TRAIN_STOP, LITEPULSE_IOC_RESPONDER, LITEPULSE_IOC_DRIVER_ENABLE, LITEPULSE_IOC_LIN_ENTRY,
 	LITEPULSE_IOC_REST,
-	LITEPULSE_IOC_PORT,
+	LITEPULSE_IOC_PORT, LITEPULSE_IOC_TRAIN_FOLLOW,
 	TCGETS, TCFLSH, TCSBRK, TIOCMGET, TIOCMBIS, TIOCMBIC, TIOCSBRK, TIOCCBRK, TIOCINQ, TIOCOUTQ, TCXONC, TIOCGICOUNT, TIOCGSERIAL,
 	TIOCGRS485, TIOCSRS485, TIOCEXCL, TIOCNXCL, TIOCMIWAIT, TIOCSETD, TIOCGETD, TIOCSTI, TIOCVHANGUP, TCSBRKP, TIOCSSERIAL,
 	PTP_CLOCK_GETCAPS, PTP_EXTTS_REQUEST, PTP_EXTTS_REQUEST2, PTP_PEROUT_REQUEST, PTP_PEROUT_REQUEST2, PTP_ENABLE_PPS, PTP_SYS_OFFSET,
@@ -119,6 +119,10 @@ static void fill(unsigned long command, void *argument, size_t size)
 		break;
 	case LITEPULSE_IOC_PORT:
 		FILL(litepulse_port, .flags = draw(4), .width = draw(2) * 5000, .tty = draw(2));
+		break;
+	case LITEPULSE_IOC_TRAIN_FOLLOW:
+		FILL(litepulse_train_follow, .span = (uint64_t)draw(4) * 500000000, .pulses = draw(2) ? 58 : word(),
+		     .count = draw(2) * 9, .width = draw(2) * 50, .kind = draw(4), .profile = draw(5), .flags = draw(3));
 		break;
 	case LITEPULSE_IOC_REST:
 		FILL(litepulse_rest, .level = draw(3));

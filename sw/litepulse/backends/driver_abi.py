@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 7
+ABI = 8
 LDISC = 8
 DEVICES = 0x10
 KIND_TX = 1
@@ -70,6 +70,7 @@ PROFILE_INVERT = 1
 PROFILE_TO_PORT = 2
 TRAIN_ASAP = 1
 ADJUST_WIDTH = 1
+FOLLOW_STEPS = 1
 TRIGGER_OFF = 0
 TRIGGER_EDGE = 1
 TRIGGER_BYTE = 2
@@ -307,6 +308,26 @@ class TrainAdjust(Record):
 
 
 @dataclass
+class TrainFollow(Record):
+    """struct litepulse_train_follow"""
+
+    layout: ClassVar[Struct] = Struct("=QQIIIBBBBIIQQ")
+    origin: int = 0
+    span: int = 0
+    pulses: int = 0
+    count: int = 0
+    width: int = 0
+    kind: int = 0
+    profile: int = 0
+    data: int = 0
+    reserved: int = 0
+    flags: int = 0
+    reserved2: int = 0
+    skipped: int = 0
+    start: int = 0
+
+
+@dataclass
 class TrainStop(Record):
     """struct litepulse_train_stop"""
 
@@ -421,3 +442,4 @@ IOC_DRIVER_ENABLE = _number(1, 0x17, DriverEnable)
 IOC_LIN_ENTRY = _number(1, 0x18, LinEntry)
 IOC_REST = _number(1, 0x19, Rest)
 IOC_PORT = _number(1, 0x1a, Port)
+IOC_TRAIN_FOLLOW = _number(3, 0x1b, TrainFollow)

@@ -223,6 +223,15 @@ class ClockReading:
         return (self.raw_after - self.raw_before + 1) // 2
 
 
+@dataclass(frozen=True)
+class Rhythm:
+    """Times of the board's PTP clock: number n is origin + n * span / pulses, ns, exactly."""
+
+    origin: int
+    span: int
+    pulses: int
+
+
 class Recorder(Protocol):
     """The records of the board, Backend.recorder.
 
@@ -307,6 +316,18 @@ class TrainControl(Protocol):
 
     def stop(self) -> int | None:
         """No further pulse starts; the number of the next one, None if only the events tell it."""
+        ...
+
+    @property
+    def can_follow(self) -> bool:
+        """Whether follow() works: the kernel has a PTP clock of the board, and its driver is new enough."""
+        ...
+
+    def follow(self, launch: Launch, rhythm: Rhythm, count: int = 0) -> tuple[int, int]:
+        """Starts a train that follows the board's PTP clock without us, with its first pulse that can be reached.
+
+        Returns (its tick, its number in the rhythm). A step of the clock ends the train. Refused.
+        """
         ...
 
     def settings(self) -> TrainSettings | None:

@@ -11,7 +11,7 @@ from litepulse.commands import VERBS, arguments, together
 from litepulse.commands.arguments import Frame, Line, Verbs
 from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
-from litepulse.discipline import Disciplined
+from litepulse.discipline import Disciplined, DisciplinedByDriver
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.layout import regs
@@ -47,7 +47,11 @@ def add(verbs: Verbs) -> None:
         type=arguments.moment("start"),
         help="when: +10ms from now, a time or tick (123456t) since the reset, or a time of a clock: utc:12:00:00",
     )
-    sub.add_argument("--clock", metavar="CLOCK", help="follow utc, as the PC has it, pps:0 or harp:0 at input 0, or phc:0: /dev/ptp0")
+    sub.add_argument(
+        "--clock",
+        metavar="CLOCK",
+        help="follow utc, as the PC has it, pps:0 or harp:0 at input 0, phc:0: /dev/ptp0, or phc: the board's own PTP clock",
+    )
     sub.add_argument("--follow-steps", action="store_true", help="with --clock: also when that clock jumps")
     sub.add_argument("--keep", action="store_true", help="leave it running and return as soon as it runs, or waits for --start")
     arguments.add_frame(sub)
@@ -296,6 +300,12 @@ def changed_text(train: Train) -> list[tuple[str, str]]:
 
 def followed_text(train: Disciplined) -> list[tuple[str, str]]:
     """How a train followed its clock, for people."""
+    if isinstance(train, DisciplinedByDriver):
+        rows = [("follows", f"{train.seconds.name}, exactly: less than a tick, {si(Fraction(train.worst, NANO), 's')}, away")]
+        rows.append(("", f"pulse 0 at {train.began}; the driver followed {counted(len(train.steered), 'change')} of that clock's rate"))
+        if train.stopped:
+            rows.append(("", "that clock was stepped, which ended the train: --follow-steps goes on"))
+        return rows
     if not train.steered:
         return [("follows", f"{train.seconds.name}; it ended before the first look")]
     last, why = train.steered[-1], [each.why for each in train.steered]

@@ -9,8 +9,8 @@ from fractions import Fraction
 from litepulse.backends.bus.recorder import BusRecorder
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.bus.session import Session
-from litepulse.backends.interface import TrainChange, TrainSettings, mapped
-from litepulse.errors import Refused
+from litepulse.backends.interface import Rhythm, TrainChange, TrainSettings, mapped
+from litepulse.errors import Refused, Unsupported
 from litepulse.layout import CONFIG, MASK32, TRAIN_COMMAND, pack, unpack
 from litepulse.line import Launch
 from litepulse.measurement import period_from_words
@@ -47,6 +47,13 @@ class BusTrain:
 
     def stop(self) -> None:
         self._registers.write_fields("train_command", command=TRAIN_COMMAND["stop"])
+
+    @property
+    def can_follow(self) -> bool:
+        return False
+
+    def follow(self, launch: Launch, rhythm: Rhythm, count: int = 0) -> tuple[int, int]:
+        raise Unsupported("only the kernel's driver has a PTP clock of a board")
 
     def settings(self) -> TrainSettings | None:
         words = self._registers.config_words("train_count", "train_den")

@@ -20,7 +20,8 @@ from litepulse.layout import regs
 OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table,
 LIN_ABI = 2
 BURST_ABI = 6  # with bursts of the responder, and its times of 32 bits,
-PORT_ABI = WIDTH_ABI = 7  # and with the marker port, and a width in a change of a train
+PORT_ABI = WIDTH_ABI = 7  # with the marker port, and a width in a change of a train,
+FOLLOW_ABI = 8  # and with trains that follow the PTP clock
 LAG_SECONDS = Fraction(1, 100)  # after which the driver has reported what happened
 _REASON = {errno.ETIME: "late", errno.EBUSY: "busy", errno.EINVAL: "invalid", errno.ENOENT: "profile"}
 _IFF_UP = 1

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.claim import Claim
-from litepulse.backends.driver.device import WIDTH_ABI, reason
+from litepulse.backends.driver.device import FOLLOW_ABI, WIDTH_ABI, AnyRecord, reason
 from litepulse.backends.driver.recorder import DriverRecorder
-from litepulse.backends.interface import TrainChange, TrainSettings, mapped
+from litepulse.backends.interface import Rhythm, TrainChange, TrainSettings, mapped
 from litepulse.errors import LitePulseError, Refused
 from litepulse.layout import LAUNCH_KIND, LAUNCH_KIND_NAME
 from litepulse.line import Launch
@@ -53,13 +53,30 @@ class DriverTrain:
             launch.data,
             flags=abi.TRAIN_ASAP if start is None else 0,
         )
+        self._begin(launch, abi.IOC_TRAIN_START, request)
+
+    def _begin(self, launch: Launch, number: int, request: AnyRecord) -> AnyRecord:
+        """Requests a train, which is ours from now on; the driver's answer. Refused."""
         try:
-            self._claim.call(abi.IOC_TRAIN_START, request)
+            answer = self._claim.call(number, request)
         except OSError as error:
             raise Refused("the core refused the train", reason(error) or error.strerror) from None
         self._undecided.clear()
         self._claim.mine.add("train")
         self._claim.line_use.lengths["train"] = self._claim.length(launch)
+        return answer
+
+    @property
+    def can_follow(self) -> bool:
+        return self._device.abi >= FOLLOW_ABI and "phc" in self._device.identity.clocks
+
+    def follow(self, launch: Launch, rhythm: Rhythm, count: int = 0) -> tuple[int, int]:
+        launch = mapped(launch, self._claim.launch_profile)
+        request = abi.TrainFollow(
+            rhythm.origin, rhythm.span, rhythm.pulses, count, launch.width, LAUNCH_KIND[launch.kind], launch.profile, launch.data
+        )
+        answer = self._begin(launch, abi.IOC_TRAIN_FOLLOW, request)
+        return answer.start, answer.skipped
 
     def stop(self) -> int:
         try:
