@@ -5,7 +5,7 @@
  *
  * LATE_TRACE: the folder of the trace's instance, if it is recorded. It prints:
  *
- *	program PID		of the one that writes
+ *	program PID FD		of the one that writes, and its serial port
  *	due NS			of each byte, by CLOCK_MONOTONIC
  *	planted BEGIN END	what took the time, by the same clock
  *	reading NS NS		before and after each mark, see bench.c
@@ -25,6 +25,7 @@
 #define BEGIN_NS (60 * MS_NS)	/* until the first byte is due */
 #define READINGS 8
 #define EACH 3			/* every third byte is late */
+#define LATE (6 * MS_NS)	/* by so much, at least */
 #define CAUSES "/sys/module/litepulse_causes/parameters/"
 
 static long long start;
@@ -63,12 +64,23 @@ static void realtime(int priority)
 		die("SCHED_FIFO");
 }
 
-static void plant(const char *what, const char *value)
+/* The file of the planted cause is open already, since that takes 2 ms while all is traced. */
+static int open_cause(const char *what)
 {
 	char path[128];
+	int fd;
 
 	snprintf(path, sizeof(path), CAUSES "%s", what);
-	write_file(path, value);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+static void plant(int fd, const char *value)
+{
+	if (pwrite(fd, value, strlen(value), 0) < 0)
+		die("plant");
 }
 
 static void trace(const char *on)
@@ -94,11 +106,10 @@ static void take_readings(long long readings[][2])
 }
 
 /* The program that is explained. */
-static void program(const char *path, int count)
+static void program(int fd, int count)
 {
 	const char *what = running->name;
 	const unsigned char byte = 0xff;
-	int fd = open_raw(path, 0, 115200, 0);
 
 	if (!strcmp(what, "storm") || !strcmp(what, "worker"))
 		realtime(40);
@@ -106,18 +117,18 @@ static void program(const char *path, int count)
 		long long due = due_of(i);
 
 		if (is_late(i) && !strcmp(what, "slept"))
-			due += 3 * MS_NS;
+			due += LATE;
 		sleep_until(due);
 		if (is_late(i) && !strcmp(what, "computes"))
-			spin_until(due + 3 * MS_NS);
+			spin_until(due + LATE);
 		if (write(fd, &byte, 1) != 1)
-			die(path);
+			die("write");
 	}
 	sleep_ms(15);
 }
 
 /* Another process: plants what makes byte `number` late. */
-static void plant_one(int number)
+static void plant_one(int number, int fd)
 {
 	const char *what = running->name;
 	long long due = due_of(number), *at = planted[plants];
@@ -125,29 +136,34 @@ static void plant_one(int number)
 	if (!strcmp(what, "hog")) {
 		sleep_until(due - MS_NS / 2);
 		at[0] = ns_of(CLOCK_MONOTONIC);
-		spin_until(due + 3 * MS_NS);
+		spin_until(due + LATE);
 		at[1] = ns_of(CLOCK_MONOTONIC);
 		plants++;
 	} else if (!strcmp(what, "storm")) {
-		sleep_until(due - 2 * MS_NS);
-		plant("storm", "12");
+		sleep_until(due - 3 * MS_NS);
+		plant(fd, "8");
 	} else if (!strcmp(what, "irqs_off")) {
 		sleep_until(due - 3 * MS_NS);
 		spin_until(due - MS_NS / 2);
-		plant("irqs_off", "3000");
+		plant(fd, "6500");
 	} else if (!strcmp(what, "worker")) {
 		sleep_until(due);
-		plant("slow_work", "4000");
+		plant(fd, "6000");
 	}
 }
 
 static void late(char **words)
 {
 	long long readings[READINGS][2];
-	int count = strtol(words[1], NULL, 0), status;
+	int count = strtol(words[1], NULL, 0), fd = open_raw(words[0], 0, 115200, 0), status;
+	int cause = -1;
 	pid_t child;
 
 	prctl(PR_SET_NAME, "planter");
+	if (!strcmp(running->name, "storm") || !strcmp(running->name, "irqs_off"))
+		cause = open_cause(running->name);
+	else if (!strcmp(running->name, "worker"))
+		cause = open_cause("slow_work");
 	sleep_ms(20);
 	take_readings(readings);
 	start = ns_of(CLOCK_MONOTONIC) + BEGIN_NS;
@@ -157,17 +173,17 @@ static void late(char **words)
 		die("fork");
 	if (!child) {
 		prctl(PR_SET_NAME, "trigger");
-		program(words[0], count);
+		program(fd, count);
 		_exit(0);
 	}
 	if (!strcmp(running->name, "hog") || !strcmp(running->name, "worker"))
 		realtime(50);
 	for (int i = 0; i < count; i++)
 		if (is_late(i))
-			plant_one(i);
+			plant_one(i, cause);
 	waitpid(child, &status, 0);
 	trace("0");
-	printf("\nprogram %d\n", child);
+	printf("\nprogram %d %d\n", child, fd);
 	for (int i = 0; i < count; i++)
 		printf("due %lld\n", due_of(i));
 	for (int i = 0; i < plants; i++)

@@ -2,7 +2,7 @@
 /*
  * Causes of late edges, planted for a test. Each is a parameter that is written:
  *
- *	storm=COUNT		so many interrupts of LiteX's timer, 400 us apart; each takes 300 us
+ *	storm=COUNT		so many interrupts of LiteX's timer, 1.2 ms apart; each takes 1 ms
  *	irqs_off=US		interrupts off for so long, in the program that writes it
  *	slow_work=US		a work that keeps a worker of the kernel busy for so long
  *	idle_us=US		an idle state that takes so long to leave
@@ -26,8 +26,8 @@
 #include <asm/cpuidle.h>
 
 #define LOGGED 200
-#define STORM_US 400
-#define STORM_BUSY_US 300
+#define STORM_US 1200
+#define STORM_BUSY_US 1000
 #define CYCLES_PER_US 50
 
 /* LiteX's timer */
