@@ -16,6 +16,7 @@ PROGRAMS = {
     GUEST / "ring.c": ("sim/linux/test_ring.py", "ring"),
     GUEST / "bench.c": ("sim/linux/driver_bench.py", ""),
     GUEST / "lin_bench.c": ("sim/linux/lin_bench.py", ""),
+    GUEST / "late.c": ("sim/linux/late_edges.py sim/linux/test_explain_soc.py", ""),
     GUEST / "response.c": ("sim/linux/test_answer.py lab/experiments/p5_*.py", ""),
     PC / "calls.c": ("sim/pc/test_calls.py", ""),
     PC / "unplug.c": ("sim/pc/test_*.py", ""),

@@ -7,7 +7,7 @@
 
 The configuration is config/common.config, <cpu>.config, <flavour>.config and, if there is one, <flavour>-<cpu>.config, over
 allnoconfig; each of their lines must come true or the build fails. `test` finds mistakes (lockdep, sleeping while atomic, objects, on
-riscv kmemleak), `bench` is lean.
+riscv kmemleak), `bench` is lean, `trace` is that with the kernel's trace.
 """
 
 import argparse

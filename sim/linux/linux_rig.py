@@ -36,18 +36,11 @@ DRIVER = ROOT / "driver"
 UAPI = DRIVER / "uapi"
 GUEST = SIM / "guest" / "programs"  # C programs of the tests
 INCLUDES = (SIM / "guest" / "lib", UAPI)  # what they include
-# What takes long at boot and is not used: a self-test, files in /sys, tracing (which lockdep brings along).
-SKIPPED = (
-    "blake2s_mod_init",
-    "clockevents_init_sysfs",
-    "init_clocksource_sysfs",
-    "param_sysfs_builtin_init",
-    "slab_sysfs_init",
-    "trace_eval_init",
-    "trace_eval_sync",
-    "tracer_init_tracefs",
-)
-BOOTARGS = f"console=liteuart ignore_loglevel panic=-1 suspend.pm_test_delay=0 initcall_blacklist={','.join(SKIPPED)}"
+# What takes long at boot and is not used: a self-test, files in /sys.
+SKIPPED = ("blake2s_mod_init", "clockevents_init_sysfs", "init_clocksource_sysfs", "param_sysfs_builtin_init", "slab_sysfs_init")
+# The trace's (lockdep brings it along): names of enums in the formats of events, minutes of a
+# simulation; and its files.
+TRACING, TRACEFS = ("trace_eval_init", "trace_eval_sync"), ("tracer_init_tracefs",)
 READY, EXIT = "litepulse: ready", "litepulse: exit "
 BOOT_CYCLES = 1_500_000_000  # more than any boot takes
 RUN_CYCLES = 200_000_000  # more than any test takes: four seconds of the guest
@@ -56,6 +49,12 @@ RUN_CYCLES = 200_000_000  # more than any test takes: four seconds of the guest
 DEBUG = bool(os.environ.get("LITEPULSE_DEBUG_KERNEL"))
 FLAVOUR = "test" if DEBUG else "bench"
 PARTS = re.compile(rf"(?=\[ *\d+\.\d{{6}}\] )|(?={EXIT}\d+$)|(?={READY}$)")
+
+
+def boot_arguments(flavour):
+    """Words for the kernel."""
+    skipped = (*SKIPPED, *TRACING, *(() if flavour == "trace" else TRACEFS))
+    return f"console=liteuart ignore_loglevel panic=-1 suspend.pm_test_delay=0 initcall_blacklist={','.join(skipped)}"
 
 
 def read_console(text):
@@ -262,7 +261,7 @@ def boot(cpu, flavour=FLAVOUR, bootargs="", nodes="", samples=1, cores=1, system
     machine = linux_sim.machine(cpu, samples=samples, cores=cores)
     system = system or kernel.build(cpu, flavour)
     archive, _ = initramfs.build(cpu)
-    words = f"{BOOTARGS} {bootargs}".strip()
+    words = f"{boot_arguments(flavour)} {bootargs}".strip()
     start = (machine.layout.device_tree - archive.stat().st_size) & ~0xFFFF
     chosen = f"linux,initrd-start = <{start:#x}>; linux,initrd-end = <{start + archive.stat().st_size:#x}>;"
     tree = f"{machine.device_tree(words)}\n/ {{ chosen {{ {chosen} }}; }};\n"

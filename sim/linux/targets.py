@@ -9,7 +9,7 @@ from sim.guest import builds
 from sim.guest.builds import BuildError
 
 HERE = Path(__file__).resolve().parent
-FLAVOURS = ("test", "bench")
+FLAVOURS = ("test", "bench", "trace")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ parts add up to the delay."""
 import json
 import random
 import re
+from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
 
@@ -46,6 +47,7 @@ PLANTED = {
     "adapter": ("adapter", ""),
 }
 LARGE = 150_000  # ns: nothing in the scenes is that long but what was planted
+BOUND = 80_000  # ns, of the board's clock map in the scenes
 
 
 def frames(scene):
@@ -143,14 +145,51 @@ def test_no_edges_and_no_writes():
         explain([], 1, [], Fraction(1), every=Fraction(0))
 
 
-def test_a_kernel_without_functions_to_trace():
-    """The file number says which write() goes to the port, and the end of write() is all that is
-    known of the UART."""
-    scene = made.trace(late="busy")
+def without_functions(scene):
+    """A kernel without kprobes, or that drops their events."""
     lines = [line for line in scene.text() if "serial8250" not in line and "uart_write" not in line]
-    found = explain(parse(lines), made.PROGRAM, frames(scene), Fraction(made.TICK_HZ), fds=[3])
-    late = found.edges[made.LATE_ONE]
-    assert len(found.edges) == made.COUNT and late.main().cause == "busy"
+    return explain(parse(lines), made.PROGRAM, frames(scene), Fraction(made.TICK_HZ), fds=[3])
+
+
+@pytest.mark.parametrize("cause", ["busy", "irq", "idle", "program", "resume", "resume asleep", "worker", "handover busy"])
+def test_a_kernel_without_functions_to_trace(cause):
+    """The file number says which write() goes to the port. The UART has its byte at the end of
+    write(), or when a worker has resumed the port, or at the edge."""
+    scene = made.trace(late=cause)
+    found = without_functions(scene)
+    assert len(found.edges) == made.COUNT
+    left = [edge.ns - total * 1000 for edge, total in zip(found.edges, scene.totals, strict=True)]
+    assert max(left) - min(left) <= 2 * BOUND, "but for a constant"
+    for edge in found.edges:
+        assert edge.ns == sum(part.ns for part in edge.parts)
+        large = [part for part in merged(edge.parts) if part.ns > LARGE]
+        assert len(large) == (edge.chain.number == made.LATE_ONE), words.plain(edge)
+    main = found.edges[made.LATE_ONE].main()
+    assert main.cause == PLANTED[cause][0] and PLANTED[cause][1] in main.name
+
+
+def test_the_edge_was_before_the_end_of_write():
+    """An interrupt that came after the edge, and a worker that had nothing to hand on, made nothing
+    late."""
+    scene, worker = made.trace(), ("kworker/u8:1", made.WORKER)
+    calls = [at for at, _, line in scene.lines if "sys_write(fd: 3," in line]
+    returned = [entry for entry in scene.lines if "sys_write -> 0x1" in entry[2]]
+    scene.lines = [entry for entry in scene.lines if entry not in returned]
+    work = "work struct=0000000070112ce9 function=pm_runtime_work workqueue=pm req_cpu=8192 cpu=0"
+    for at in calls:
+        me = ("tri gger-3", made.PROGRAM)
+        scene.say(at + 8, *me, f"workqueue_queue_work: {work}", flags="d..3.")
+        scene.interrupt(at + 80, at + 5000, me, 27, "eth0 rx")
+        scene.say(at + 5010, *me, "sys_write -> 0x1", flags="...1.")
+        scene.say(at + 6000, *worker, "workqueue_execute_start: work struct 0000000070112ce9: function pm_runtime_work", 1, ".....")
+        scene.say(at + 6100, *worker, "workqueue_execute_end: work struct 0000000070112ce9: function pm_runtime_work", 1, ".....")
+    found = without_functions(scene)
+    assert len(found.edges) == made.COUNT
+    left = [edge.ns - total * 1000 for edge, total in zip(found.edges, scene.totals, strict=True)]
+    assert max(left) - min(left) <= 2 * BOUND, "but for a constant"
+    for edge in found.edges:
+        assert not [part for part in merged(edge.parts) if part.ns > LARGE], words.plain(edge)
+        assert not {"worker", "resume"} & {part.cause for part in edge.parts}
 
 
 def test_functions_of_modules():
@@ -286,6 +325,43 @@ def test_parts_of_real_kernels(line):
     assert {edge.main().cause for edge in found.edges[1:]} == {"idle"}
 
 
+def simulated_soc():
+    """A run of sim/linux/late_edges.py: (lines, {kind: [values of each]})."""
+    lines = (TRACES / "linux-soc.txt").read_text(encoding="latin-1").splitlines()
+    noted = defaultdict(list)
+    for line in lines:
+        if row := re.fullmatch(r"# (\w+)((?: -?\d+)+)", line):
+            noted[row[1]].append([int(value) for value in row[2].split()])
+    return lines, noted
+
+
+def test_a_trace_with_its_pins():
+    """Of a real-time process that makes each third byte late, on a SoC whose kernel shows no functions
+    of drivers: it is named for those, for as long as it ran, and parts and pins agree."""
+    lines, noted = simulated_soc()
+    ((pid, file),) = noted["program"]
+    frames = frames_of_edges(noted["edge"], Fraction(50_000_000, 115200), Fraction(10))
+    found = explain(parse(lines), pid, frames, Fraction(50_000_000), fds=[file])
+    # Each byte is 0xff: its start bit is all that is low.
+    starts = [ns for _, level, ns, _ in noted["edge"] if not level]
+    dues = [due for (due,) in noted["due"]]
+    assert len(found.edges) == len(dues) == len(starts) == 6
+    assert (found.missing, found.stray, found.blind, found.lost) == (0, 0, 0, 0)
+    left = [start - due - edge.ns for start, due, edge in zip(starts, dues, found.edges)]
+    assert max(left) - min(left) <= 1000
+    for number, (edge, due) in enumerate(zip(found.edges, dues)):
+        assert edge.due == due and sum(part.ns for part in edge.parts) == edge.ns
+        large = [part for part in merged(edge.parts) if part.ns > 2_000_000]
+        if number % 3 != 2:
+            assert not large
+            continue
+        (hog,) = large
+        assert (hog.cause, hog.name) == ("busy", "planter (real-time priority 50)")
+        _, end = noted["planted"][number // 3]
+        # The timer's tick comes while it runs, and it needs some time to go to sleep.
+        assert -1_200_000 < hog.ns - (end - due) < 400_000
+
+
 class Identity:
     name, backend, simulated = "/dev/litepulse0", "driver", False
 
@@ -391,6 +467,16 @@ def test_a_tracefs_that_traces_nothing(tmp_path):
         pass
     probes = (tmp_path / "kprobe_events").read_text().splitlines()
     assert sum(line.startswith("p:") for line in probes) == sum(line.startswith("-:") for line in probes[: 2 * len(FUNCTIONS)])
+
+
+def test_no_probes_where_the_kernel_drops_their_events(tmp_path):
+    (tmp_path / "instances").mkdir()
+    (tmp_path / "kprobe_events").touch()
+    tracer = tracefs.Tracer(tmp_path)
+    tracer.machine = "riscv32"
+    with pytest.raises(Unsupported), tracer:
+        pass
+    assert not re.search("^p:", (tmp_path / "kprobe_events").read_text(), re.M) and not tracer.functions
 
 
 def test_nothing_to_explain():

@@ -267,20 +267,21 @@ def explain(
 
     events: of the trace; pid: of the program; frames: what the board saw; every: seconds between
     two writes, as the program means to do them: then lateness counts from that beat; fds: the
-    port's file numbers, where functions of the kernel cannot be
-    traced; own: threads of the measurement itself
+    port's file numbers, for a trace without functions of its driver; own: threads of the measurement
+    itself
     """
     if every is not None and every <= 0:
         raise BadInput("every: it is more than 0")
     events = list(events)
-    timeline, machine = Timeline(events), Chains(pid, fds)
-    for event in events:
-        machine.feed(event)
-    chains = sorted(machine.close(), key=lambda chain: chain.handed)
+    timeline, machine = Timeline(events), _followed(events, pid, fds)
+    chains = sorted(machine.close(), key=lambda chain: chain.write if chain.by_call else chain.handed)
     size = sum(chain.size for chain in chains)
     lost = sum(int(event.values["count"]) for event in machine.losses)
-    first = paired([(chain.handed, chain.size) for chain in chains], frames)
+    first = paired([(chain.write if chain.by_call else chain.handed, chain.size) for chain in chains], frames)
     found = [(chain, frame) for chain, frame in zip(chains, first) if frame is not None]
+    for chain, frame in found:
+        if chain.by_call:
+            _before_its_edge(chain, frame)
     stray = max(0, len(frames) - sum(chain.size for chain, _ in found))
     if not found:
         return Explanation([], None, timeline, len(chains), size, 0, len(chains), stray, lost)
@@ -303,6 +304,29 @@ def explain(
         edges.append(Explained(chain, frame, begin, chain.handed + late, parts))
     edges.sort(key=lambda edge: edge.edge)
     return Explanation(edges, alignment, timeline, len(chains), size, blind, len(chains) - len(found), stray, lost, list(_shares(edges)))
+
+
+def _followed(events: Sequence[Event], pid: int, fds: Iterable[int]) -> Chains:
+    """The program's writes, by functions of the driver; by system calls alone if it shows none."""
+    machine = Chains(pid)
+    for files in ((), fds):
+        machine = Chains(pid, files)
+        for event in events:
+            machine.feed(event)
+        if machine.close():
+            break
+    return machine
+
+
+def _before_its_edge(chain: Chain, frame: Frame) -> None:
+    """The UART has its byte before the edge, which may come before the end of write(), or while a
+    worker resumes the port; it has not waited for a worker that began later."""
+    edge, begin = frame.ns + frame.uncertainty, chain.write
+    if chain.via_worker and chain.worker is not None and chain.worker <= edge:
+        begin = chain.worker
+    elif chain.via_worker:
+        chain.via_worker, chain.handed = False, chain.handed if chain.written is None else chain.written
+    chain.handed = max(begin, min(chain.handed, edge))
 
 
 class _Wire:

@@ -47,7 +47,7 @@ class Chain:
     since its last write) limit: until when the timer might be late by the program's own timer
     slack; by: what woke it, if no timer did work: the kernel's function in the worker; via_worker:
     whether the bytes waited for it; cpu_fired, cpu_handed: where that was; handed_by: the task that
-    gave the UART its bytes, 0 if an interrupt did
+    gave the UART its bytes, 0 if an interrupt did; by_call: no function of the driver was traced
     """
 
     number: int
@@ -73,6 +73,7 @@ class Chain:
     cpu_handed: int = 0
     handed_by: int = 0
     written: int | None = None
+    by_call: bool = False
     works: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
 
 
@@ -121,7 +122,7 @@ class Chains:
 
     def close(self) -> list[Chain]:
         """The end of the trace: chains whose driver shows no more than the end of write() have
-        that as `handed`."""
+        that as `handed`. May be called again."""
         for chain in self._waiting:
             at = chain.start if chain.start is not None else chain.written
             if at is not None:
@@ -172,14 +173,14 @@ class Chains:
         if event.pid in self.tasks:
             self._open[event.pid] = event
             if int(event.values["fd"], 16) in self._fds:
-                self._begin(event, "", 1)
+                self._begin(event, "", 1).by_call = True
 
     def _on_written(self, event: Event) -> None:
         self._open.pop(event.pid, None)
         if chain := self._writing.pop(event.pid, None):
             chain.written = event.at
 
-    def _begin(self, event: Event, port: str, size: int) -> None:
+    def _begin(self, event: Event, port: str, size: int) -> Chain:
         """A driver has got bytes of the program."""
         if before := self._writing.pop(event.pid, None):
             before.written = event.at
@@ -194,6 +195,7 @@ class Chains:
         self.found.append(chain)
         self._writing[event.pid] = chain
         self._waiting.append(chain)
+        return chain
 
     def _on_workqueue_queue_work(self, event: Event) -> None:
         if chain := self._writing.get(event.pid):
@@ -203,6 +205,10 @@ class Chains:
         self._works[event.pid] = event.values["work"], event.values["function"], event.at
 
     def _on_workqueue_execute_end(self, event: Event) -> None:
+        if event.values["function"] == RESUME:
+            # Without functions of the driver: the port is resumed, so that it sends.
+            for chain in [chain for chain in self._waiting if chain.by_call and self._worked(chain, event)]:
+                self._handed(chain, event)
         self._works.pop(event.pid, None)
 
     def _on_probe(self, event: Event) -> None:

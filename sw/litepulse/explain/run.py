@@ -19,7 +19,6 @@ from litepulse.capture import ByteEvent, CaptureEvent, EdgeEvent, Listen, LostEv
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.explain.align import frames_of_bytes, frames_of_edges
 from litepulse.explain.causes import Explanation, explain
-from litepulse.explain.chain import FUNCTIONS
 from litepulse.explain.perfetto import levels
 from litepulse.explain.trace import parse
 from litepulse.explain.tracefs import Tracer
@@ -184,8 +183,7 @@ def record(
         edges = list(levels(frames, bit, fmt.data_bits, idle))
     else:
         frames = frames_of_edges(known, bit, bits, idle)
-    fds = () if any(FUNCTIONS[name] == "write" for name in tracer.functions) else program.ports
-    found = explain(events, program.process.pid, frames, board.tick_hz, every=every, fds=fds, own=threads)
+    found = explain(events, program.process.pid, frames, board.tick_hz, every=every, fds=program.ports, own=threads)
     result = Recorded("tx" if own else wire, found, edges, cost, job.losses.total, status, program.ports)
     check(result, command[0])
     return result
