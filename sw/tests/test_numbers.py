@@ -228,8 +228,8 @@ def test_a_time(method, name):
             results.append(outcome(fresh(), method, given(method, name, value)))
     assert len(results) > 9 and all(result == results[0] and plain(result) for result in results)
     for wrong in (True, np.timedelta64("nat", "us"), np.timedelta64(1, "M"), np.timedelta64(5), np.datetime64("2026-01-01")):
-        told = "delay" if method == "respond" and name == "after" else name  # as the command names it
-        with pytest.raises(litepulse.BadInput, match=f"^{told}: .*(is not a number|has no length)"):
+        known_as = "delay" if method == "respond" and name == "after" else name  # as the command names it
+        with pytest.raises(litepulse.BadInput, match=f"^{known_as}: .*(is not a number|has no length)"):
             outcome(fresh(), method, given(method, name, wrong))
 
 
