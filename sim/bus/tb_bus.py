@@ -174,6 +174,7 @@ async def what_it_is(dut):
         "simulated": 1,
         "lin_depth": PARAMETER["LIN_ENTRIES"].bit_length() - 1 if PARAMETER["LIN_ENTRIES"] else 0,
         "port": 0,
+        "sequence": 0,
     }
     assert await csr(bus, "id_clock_num") == {"num": 48_000_000 if KIND == "wishbone" else 100_000_000}
     for name in ("id_magic", "id_version", "id_clock_den", "session", "launches", "configs", "dropped"):

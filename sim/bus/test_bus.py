@@ -71,7 +71,12 @@ def waking(folder, sources, dead_ns):
         copies[-1].write_text(text)
     for header in headers(sources):
         shutil.copyfile(header, folder / header.name)
-    memories = {("litepulse_program", "code"), ("litepulse_ram", "mem"), ("litepulse_sequencer", "mem")}
+    memories = {
+        ("litepulse_program", "code"),
+        ("litepulse_program_sequence", "code"),
+        ("litepulse_ram", "mem"),
+        ("litepulse_sequencer", "mem"),
+    }
     stores = {("litepulse_receive_store", "mem_lo"), ("litepulse_receive_store", "mem_hi"), ("litepulse_lin", "entry_memory")}
     stores |= {("litepulse_responder", "stored")}
     assert changed == memories | stores

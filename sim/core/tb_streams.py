@@ -95,7 +95,7 @@ async def test_promise6_longest_burst(dut):
     """Nobody reads: a burst of as many edges as fit loses none, and one more is counted as lost."""
     bench, _ = await start_bench(dut)
     count, spacing = DEPTH - regmap.EVENT_RESERVE, 4
-    start = bench.now + 8 * S
+    start = (bench.now // S + 8) * S  # the record's tick is that of the cycle
     await bench.play_aux([(start + n * spacing * S, 0, 1 - n % 2) for n in range(count)])
     await bench.cycles(40)
     await bench.sys_cycles(40)

@@ -40,6 +40,7 @@ def identify(bus):
         "simulated": 1,
         "lin_depth": 6,
         "port": 1,
+        "sequence": 1,
     }
     assert Fraction(words[3], words[4]) == sim_soc.PULSE_HZ
     return words[5]
@@ -54,7 +55,7 @@ def test_identification(soc):
 def test_reset_values(soc):
     # Those that tell the state of the core depend on it: everything is free, nothing is going on, of the pins rx alone is at 1.
     geometry = register(regs.CSRS, "id_geometry")
-    state = {"id_geometry": geometry.reset | pack(geometry, simulated=1, port=1), "free": 512 | 64 << 16}
+    state = {"id_geometry": geometry.reset | pack(geometry, simulated=1, port=1, sequence=1), "free": 512 | 64 << 16}
     state |= {"status": pack(register(regs.CSRS, "status"), tx_idle=1, queue_idle=1, levels=1 << 4)}
     state["ev_status"] = state["ev_pending"] = pack(register(regs.CSRS, "ev_status"), transmit=1, launch=1, drained=1)
     for r in regs.CSRS:

@@ -48,6 +48,7 @@ def expected_macros():
         ("EVENT", regmap.EVENT_RECORD),
         ("RECEIVE", regmap.RECEIVE_RECORD),
         ("LAUNCH", regmap.LAUNCH_ENTRY),
+        ("WAIT", regmap.WAIT_ENTRY),
         ("BRIDGE", regmap.BRIDGE),
     ):
         for r in words:
@@ -140,7 +141,7 @@ def test_python_module_agrees_with_the_map():
         "WINDOW_BASE",
     ):
         assert getattr(regs, name) == getattr(regmap, name), name
-    for name in ("CSRS", "CONFIG", "STREAM_HEADER", "STREAM_ACK", "EVENT_RECORD", "RECEIVE_RECORD", "LAUNCH_ENTRY", "BRIDGE"):
+    for name in ("CSRS", "CONFIG", "STREAM_HEADER", "STREAM_ACK", "EVENT_RECORD", "RECEIVE_RECORD", "LAUNCH_ENTRY", "WAIT_ENTRY", "BRIDGE"):
         ours, theirs = getattr(regmap, name), getattr(regs, name)
         assert [(r.name, r.index, r.description, r.reset) for r in ours] == [(r.name, r.index, r.description, r.reset) for r in theirs]
         for a, b in zip(ours, theirs, strict=True):
@@ -167,6 +168,7 @@ def test_fields_do_not_overlap():
         *regmap.EVENT_RECORD,
         *regmap.RECEIVE_RECORD,
         *regmap.LAUNCH_ENTRY,
+        *regmap.WAIT_ENTRY,
         *regmap.STREAM_HEADER,
         *regmap.STREAM_ACK,
         *regmap.BRIDGE,

@@ -110,6 +110,7 @@ OTHER = {
     "tty",
     "what",
     "to",
+    "waits",
 }
 EXCLUDES = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "byte": ("width", "break_bits"), "period": ("rate",)}
 EXCLUDES |= {"rate": ("period",), "step": ("rate",)}
