@@ -51,7 +51,7 @@ from litepulse.plan import (
 )
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_burst, check_echo, check_trigger, period_of_burst
 from litepulse.sequence import Sequence
-from litepulse.sequence_plan import BOARD, HOST, KEPT, NO_WAITS, Meaning, SequenceEntry, SequencePlan, masks, sized
+from litepulse.sequence_plan import BOARD, HOST, KEPT, Meaning, SequenceEntry, SequencePlan, masks, sized
 from litepulse.sequence_plan import check as check_sequence
 from litepulse.train import Train, change_train, check_width
 from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, to_fraction, whole, within
@@ -740,8 +740,8 @@ class Board:
         """
         if waits not in (None, BOARD, HOST):
             raise BadInput(f"waits: {shown(waits)} is not '{BOARD}' or '{HOST}'")
-        if waits == BOARD and not self.backend.identity.sequence:
-            raise Unsupported(f"{self.backend.identity.name}: {NO_WAITS}")
+        if waits == BOARD:
+            self.backend.queue.check_waits()
         fmt, scale = line_format(format, invert), self.timescale
         lines = {LAUNCH_PROFILE: profile_of(scale, baud, fmt)} | self._profiles(profiles, fmt.invert)
         meaning = Meaning(scale, lines, self.channel, timeout)
