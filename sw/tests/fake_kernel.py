@@ -94,7 +94,7 @@ def word(register, **values):
 class BoardKernel(Kernel):
     """The driver of a board in Python: launches, waits and events. Like behind a cable it takes the board's records once in a while.
 
-    version: of its interface; most: how many launches a write() takes; errors: what write() has refused, as errno
+    version: of its interface; room: launches that find room, whatever IOC_STATUS says; errors: what write() has refused, as errno
     """
 
     POLL, STEP = 48_000, 2000  # ticks: between two looks at the board, and of a call
@@ -105,7 +105,7 @@ class BoardKernel(Kernel):
         self.flags = abi.INFO_SEQUENCE if board.has_sequence and version >= 9 else 0
         self.polled, self.events, self.wanted = board.tick, deque(), abi.Subscribe(OUTCOMES)
         self.last = 0  # the tick of the entry before; 0: it is not known
-        self.most, self.errors, self.taken_back = 64, [], 0
+        self.room, self.errors, self.taken_back = 64, [], 0
         board.configure(CONFIG["event_mask"].index, (1 << 32) - 1)
 
     def install(self, monkeypatch):
@@ -205,7 +205,7 @@ class BoardKernel(Kernel):
         if not data or len(data) % size:
             error = errno.EINVAL
         while not error and taken < len(data) // size:
-            error = self.take(data[taken * size : (taken + 1) * size]) if taken < self.most else errno.EAGAIN
+            error = self.take(data[taken * size : (taken + 1) * size])
             taken += not error
         self.advance(self.STEP)
         if not taken:
@@ -235,7 +235,7 @@ class BoardKernel(Kernel):
             return errno.EINVAL
         if not relative and one.tick <= board.tick:
             return errno.ETIME
-        if len(board.queue) == 64:
+        if len(board.queue) >= self.room:
             return errno.EAGAIN
         last = one.data | one.profile << 8 | one.kind << 10 | bool(relative) << 12 | one.tag << 16
         for part, value in enumerate((one.tick & 0xFFFFFFFF, one.tick >> 32, one.width, last)):
