@@ -102,7 +102,7 @@ MISTAKES = [
         "order_is_checked_where_it_is_known",
     ),
     ("litepulse_entry.c", "litepulse_entry_is_wait(entry) && entry->data", "entry->data", "order_is_checked_where_it_is_known"),
-    ("litepulse_entry.c", "words[3] |= LITEPULSE_LAUNCH_LAUNCH_RELATIVE_MASK", "", "entries_become_words"),
+    ("litepulse_entry.c", "words[3] |= LITEPULSE_LAUNCH_LAUNCH_RELATIVE_MASK", "words[3] |= 0", "entries_become_words"),
     ("litepulse_entry.c", "words[1] = upper_32_bits(entry->tick)", "words[1] = 0", "entries_become_words"),
 ]
 
