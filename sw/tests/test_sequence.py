@@ -1190,7 +1190,7 @@ def test_an_underrun_on_the_driver(monkeypatch):
         assert error.value.entry == len(launched(board.device)) >= 64 and not board.device.queue
 
 
-def test_a_driver_with_less_room_than_it_says(monkeypatch):
+def test_a_driver_with_less_room_than_it_reports(monkeypatch):
     """What counts from the end of a wait counts from the launch before it that the board has, not from one that found no room."""
     entries = [{"wait": 0}, *[{"after": f"{50 + n}ms", "width": SHORT} for n in range(30)]]
     with on_the_driver(monkeypatch, sequence=True) as board:
