@@ -134,8 +134,12 @@ module litepulse_sequencer #(
         if (!odd || lq_late) op_b <= (odd ? lq_kept : word_b) ^ {32{odd ? negate_late : negate_b}};
       end
     end else begin : gen_at_once
+      logic from_queue, negate;  // decoded a cycle before: a memory's output is late
       assign code = looked_up;
-      always_ff @(posedge clk) if (!odd) op_b <= (is_lq ? lq_rdata : word_b) ^ {32{negate_b}};
+      always_ff @(posedge clk) begin
+        if (odd) {from_queue, negate} <= {is_lq, negate_b};
+        else op_b <= (from_queue ? lq_rdata : word_b) ^ {32{negate}};
+      end
     end
   endgenerate
   assign a    = code[litepulse_program_pkg::F_A +: 5];

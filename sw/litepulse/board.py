@@ -448,7 +448,7 @@ class Board:
         settings = self.backend.train.settings()
         new, what = settings.period if settings else None, "width"
         launch = settings.launch if settings else None
-        pulse_width = None if width is None else self.timescale.whole_ticks(to_duration(width, "width"), "width", 1)
+        pulse_width = None if width is None else self.timescale.whole_ticks(width, "width", 1)
         if pulse_width is not None:
             if launch is None:
                 raise Unsupported(f"{self.name}: it is not known what this train puts on the line, so its width cannot be changed")
@@ -582,7 +582,7 @@ class Board:
         """
         check_port(self.identity)
         if width is not None:
-            self.backend.line.set_mark_width(self.timescale.whole_ticks(to_duration(width, "width"), "width", 0, WORD - 1))
+            self.backend.line.set_mark_width(self.timescale.whole_ticks(width, "width", 0, WORD - 1))
         if tty is not None:
             self.backend.line.set_tty_marks(bool(tty))
 
@@ -836,13 +836,13 @@ class Board:
         fmt = line_format(format, invert)
         launch, profile = launch_of(scale, byte, width, break_bits, fmt), profile_of(scale, baud, fmt)
         if every is None:
-            rest = scale.whole_ticks(to_duration(0 if holdoff is None else holdoff, "holdoff"), "holdoff", 0, RESPONDER_LIMIT)
+            rest = scale.whole_ticks(0 if holdoff is None else holdoff, "holdoff", 0, RESPONDER_LIMIT)
         else:
             rest = period_of_burst(scale, every, launch, profile)
         response = Response(
             self._trigger(on),
             launch,
-            scale.whole_ticks(to_duration(after, "delay"), "delay", 0, RESPONDER_LIMIT),
+            scale.whole_ticks(after, "delay", 0, RESPONDER_LIMIT),
             rest,
             not once,
             exclusive,
@@ -850,7 +850,7 @@ class Board:
             number,
         )
         limit = self.identity.echo_limit
-        ticks = None if echo is None else scale.whole_ticks(to_duration(echo, "echo"), "echo", 0, limit)
+        ticks = None if echo is None else scale.whole_ticks(echo, "echo", 0, limit)
         return self.begin(Responder(self.backend, RespondPlan(response, profile, loopback, ticks)))
 
     def _trigger(self, on: Trigger) -> Trigger:
@@ -901,7 +901,7 @@ class Board:
         scale = self.timescale
 
         def ticks(value: Time, what: str, low: int = 0) -> int:
-            return scale.whole_ticks(to_duration(value, what), what, low)
+            return scale.whole_ticks(value, what, low)
 
         filter = within(filter, "filter", 0, FILTER_MAX)
         count = within(count, "count", 0, WORD - 1)

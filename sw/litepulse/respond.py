@@ -76,7 +76,7 @@ def period_of_burst(timescale: Timescale, every: Time, launch: Launch, profile: 
     """Ticks from pulse to pulse, or BadInput if the core cannot do that, or one is not over when the next begins."""
     samples = timescale.samples_per_cycle
     least = (BURST_MIN_CYCLES + (SAMPLES_LATENCY if samples > 1 else 0)) * samples
-    ticks = timescale.whole_ticks(to_duration(every, "every"), "every", least, RESPONDER_LIMIT)
+    ticks = timescale.whole_ticks(every, "every", least, RESPONDER_LIMIT)
     length = launch.length(profile)
     if ticks < length:
         named = timescale.named
