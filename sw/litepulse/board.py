@@ -293,6 +293,11 @@ class Board:
             return int(text)
         raise BadInput(f"inputs: {shown(name)} is not a channel of this device (0 to {inputs - 1}, rx)")
 
+    def _channels(self, names: Iterable[Whole | str]) -> list[int]:
+        """The numbers of some, in their order; also from text as the command takes it: '0,1,rx'."""
+        given = [name.strip() for name in names.split(",")] if isinstance(names, str) else _each(names, "inputs")
+        return sorted({self.channel(name) for name in given})
+
     # Numbers: from what a caller gives to what the board does
 
     def tick_of(self, when: When, what: str = "at") -> int:
@@ -494,7 +499,7 @@ class Board:
         to: PinFile | Iterable[PinFile] = (),
         clock: str | None = None,
     ) -> Capture:
-        """Streams edges of inputs (numbers, or 'rx' for the line; none of them: bytes alone): 'both', 'rise' or 'fall'.
+        """Streams edges of inputs (numbers, or 'rx' for the line, or text: '0,rx'; none: bytes alone): 'both', 'rise' or 'fall'.
 
         filter: levels of fewer samples are ignored; bytes: decode what the line receives, too; it
         ends after count edges and bytes, or after duration of the board's clock, or when it is
@@ -510,7 +515,7 @@ class Board:
             raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
         fmt = line_format(format, invert)
         filter = within(filter, "filter", 0, FILTER_MAX)
-        channels = sorted({self.channel(name) for name in _each(inputs, "inputs")})
+        channels = self._channels(inputs)
         if not channels and not bytes:
             raise BadInput("inputs: none leaves nothing to capture without bytes")
         if files and not channels:
@@ -765,7 +770,7 @@ class Board:
             raise BadInput("entries: there are none")
         read = meaning.entries(given) if kept is None and finite else kept or ()
         channels = masks([trigger, *(each.wait for each in read if each and each.wait)])
-        more = sum({1 << self.channel(name) for name in _each(inputs, "inputs")})
+        more = sum(1 << channel for channel in self._channels(inputs))
         plan = SequencePlan(
             lambda: meaning.entries(given) if kept is None else kept,
             finite,
