@@ -845,14 +845,7 @@ class Board:
         else:
             rest = period_of_burst(scale, every, launch, profile)
         response = Response(
-            self._trigger(on),
-            launch,
-            scale.whole_ticks(after, "delay", 0, RESPONDER_LIMIT),
-            rest,
-            not once,
-            exclusive,
-            not own,
-            number,
+            self._trigger(on), launch, scale.whole_ticks(after, "delay", 0, RESPONDER_LIMIT), rest, not once, exclusive, not own, number
         )
         limit = self.identity.echo_limit
         ticks = None if echo is None else scale.whole_ticks(echo, "echo", 0, limit)

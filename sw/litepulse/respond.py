@@ -16,7 +16,7 @@ from litepulse.layout import BURST_MIN_CYCLES, CONFIG, SAMPLES_LATENCY, place
 from litepulse.line import Launch, Profile, Response, Trigger
 from litepulse.plan import Time
 from litepulse.streams import Event, Lost, edges
-from litepulse.units import WORD, Timescale, Whole, to_duration, whole, within
+from litepulse.units import WORD, Timescale, Whole, whole, within
 
 RESPONDER_LIMIT = (1 << CONFIG["resp_delay"].fields[0].size) - 1  # ticks of delay and holdoff
 PULSES_LIMIT = place(CONFIG["resp_trigger"], "burst")[1] + 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from litepulse.errors import LitePulseError
 from litepulse.labscript.shot import check_rows, rows_of
-from litepulse.units import Timescale, to_duration
+from litepulse.units import Timescale
 
 # labscript has no types.
 _labscript: Any = import_module("labscript")
