@@ -227,7 +227,7 @@ class Meaning:
         return WaitPlan(number, rise, fall, ticks, then != GO_ON)
 
     def _ticks(self, time: Time, what: str) -> int:
-        return self._timescale.whole_ticks(to_duration(time, what), what, 1, self._farthest)
+        return self._timescale.whole_ticks(time, what, 1, self._farthest)
 
     @property
     def _farthest(self) -> int:
