@@ -278,7 +278,7 @@ TEST_F(device, launches_are_checked)
 	wrong.width = 1;
 	EXPECT_EQ(-EINVAL, launch(self->claim, &wrong));
 	wrong = good;
-	wrong.reserved[14] = 1;
+	wrong.reserved[sizeof(wrong.reserved) - 1] = 1;
 	EXPECT_EQ(-EINVAL, launch(self->claim, &wrong));
 	wrong = good;
 	wrong.tick = 1;
