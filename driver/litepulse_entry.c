@@ -129,7 +129,7 @@ bool litepulse_entry_stops(const struct litepulse_launch *entry)
  * @profile: line profile
  * @data: of a frame, a break or a wait
  *
- * Return: the word of the core.
+ * Return: the register's value.
  */
 u32 litepulse_entry_word(u8 kind, u8 profile, u8 data)
 {

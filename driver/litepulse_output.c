@@ -111,6 +111,16 @@ static void litepulse_output_flushed(struct litepulse *lp)
 	lp->claim.kept_uses.stops = false;
 }
 
+/* Removes all that is in the queue. 0 or an error of the transport. */
+static int litepulse_output_flush_queue(struct litepulse *lp)
+{
+	int error = litepulse_board_configure(lp, &litepulse_output_end[FLUSH_QUEUE], 1);
+
+	if (!error)
+		litepulse_output_flushed(lp);
+	return error;
+}
+
 /* Nothing goes on, but for a responder that litepulse_output_end_responder() ends. */
 static void litepulse_output_use_nothing(struct litepulse *lp)
 {
@@ -319,10 +329,7 @@ static int litepulse_output_restart_queue(struct litepulse *lp)
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (error || !(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
 		return error;
-	error = litepulse_board_configure(lp, &litepulse_output_end[FLUSH_QUEUE], 1);
-	if (!error)
-		litepulse_output_flushed(lp);
-	return error;
+	return litepulse_output_flush_queue(lp);
 }
 
 /**
@@ -649,13 +656,8 @@ EXPORT_SYMBOL_NS_GPL(litepulse_output_answer, LITEPULSE_NAMESPACE);
  */
 int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
-	int error = litepulse_board_usable(lp, claimant) ?:
-		litepulse_board_configure(lp, &litepulse_output_end[FLUSH_QUEUE], 1);
-
 	lockdep_assert_held(&lp->claim.mutex);
-	if (!error)
-		litepulse_output_flushed(lp);
-	return error;
+	return litepulse_board_usable(lp, claimant) ?: litepulse_output_flush_queue(lp);
 }
 
 /**

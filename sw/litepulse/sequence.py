@@ -92,6 +92,11 @@ class _Label(NamedTuple):
     end: _Base | None = None
     is_delay: bool = False
 
+    @property
+    def place(self) -> tuple[_Base, int]:
+        """From which the next one counts: of a wait in the board its end."""
+        return (self.base, self.offset) if self.end is None else (self.end, 0)
+
 
 class SequenceRun(SendRun):
     """Feeds the entries of a plan into the queue, waits for edges in between, and stops before a launch that would be late."""
@@ -504,16 +509,10 @@ class SequenceRun(SendRun):
                 self._underrun(self.fed, now, flush=False)
                 return
             count = in_time if in_time < known else count
-        part: list[tuple[int, int, Queued]] = []
-        ends: list[tuple[_Base, int]] = []
-        handed = self._handed
-        for number, (tick, what) in enumerate(self.pending[:count], self.fed):
-            entry, handed = self._entry(number, tick, what, handed)
-            part.append(entry)
-            ends.append(handed)
+        places = [self._handed, *(self.labels[self.fed + n].place for n in range(count))]
+        part = [self._entry(self.fed + n, *self.pending[n], places[n]) for n in range(count)]
         taken = self.backend.queue.launch(part)
-        if taken:
-            self._handed = ends[taken - 1]
+        self._handed = places[taken]
         for number in range(self.fed, self.fed + taken):
             label = self.labels[number]
             if label.wait is not None:
@@ -523,22 +522,16 @@ class SequenceRun(SendRun):
         self.fed += taken
         del self.pending[:taken]
 
-    def _entry(
-        self, number: int, tick: int, what: Launch | QueueWait, handed: tuple[_Base, int]
-    ) -> tuple[tuple[int, int, Queued], tuple[_Base, int]]:
-        """((tick, tag, what) for the queue, its own place): relative if it counts from a wait whose end is not known.
-
-        handed: the place of the entry before
-        """
+    def _entry(self, number: int, tick: int, what: Launch | QueueWait, handed: tuple[_Base, int]) -> tuple[int, int, Queued]:
+        """(tick, tag, what) for the queue: relative if it counts from a wait whose end is not known. handed: place of the one before."""
         label = self.labels[number]
         (base, before), offset = handed, label.offset
-        place = (label.base, offset) if label.end is None else (label.end, 0)
         if label.wait is not None:
             offset = _NEVER if label.wait.timeout is None else offset + label.wait.timeout
         if label.base.tick is not None:
-            return ((_NEVER if offset == _NEVER else label.base.tick + offset), number & 0xFFFF, what), place
+            return (_NEVER if offset == _NEVER else label.base.tick + offset), number & 0xFFFF, what
         assert base is label.base
-        return (offset - (0 if offset == _NEVER else before), number & 0xFFFF, Relative(what)), place
+        return offset - (0 if offset == _NEVER else before), number & 0xFFFF, Relative(what)
 
     def _underrun(self, number: int, now: int, flush: bool) -> None:
         """The sequence ends before this launch. flush: others may wait behind it in the board."""

@@ -86,7 +86,7 @@ def failed(number):
 
 
 def word(register, **values):
-    """A configuration word of the board."""
+    """The value of a configuration register, from its fields."""
     places = {field.name: field.offset for field in CONFIG[register].fields}
     return sum(value << places[name] for name, value in values.items())
 
