@@ -51,8 +51,8 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr uint64_t NEVER = UINT64_MAX;
 constexpr int RESET_CYCLES = 16;        // of the core's clock with reset asserted
-// Rising edges from the release of reset to tick 0: the reset synchroniser and the core's own offset.
-constexpr int TICK_ZERO = 11;
+// Rising edges from the release of reset to tick 0: the reset synchroniser, which takes cycles of the bus, and the core's own offset.
+constexpr int TICK_ZERO = 5 * CYCLES_PER_SYS + 1;
 constexpr int CHANNELS = INPUTS + 1;    // inputs, then the line
 constexpr int CHUNK = 1024;             // cycles between looks at the sockets
 constexpr int BUSY_CHUNK = 64;          // with --step, while a command takes longer than its cycles

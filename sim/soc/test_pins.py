@@ -99,6 +99,21 @@ def test_declared_clock_scales_the_vcd_only(tmp_path):
     assert edges(read_vcd(vcd)[0]["tx"], hz) == [(t + k, k // 16) for t in ticks for k in (0, 16)]
 
 
+@pytest.mark.parametrize("divider", [1, *(pytest.param(divider, marks=pytest.mark.full) for divider in (3, 4))])
+def test_ticks_of_the_vcd_do_not_depend_on_the_clock_of_the_bus(divider, tmp_path):
+    """Pulses leave at their ticks though tick 0 is another number of cycles after reset."""
+    vcd = tmp_path / "pins.vcd"
+    with Simulated("--lockstep", 20_000, "--vcd", vcd, program=sim_soc.build(sys_hz=HZ // divider, quiet=True)) as soc:
+        soc.profile(0, 16)
+        ticks = [soc.now() + 500_000 + 1234 * n for n in range(3)]
+        for tick in ticks:
+            soc.launch(tick, 0xFF)
+        while soc.now() < ticks[-1] + 20_000:
+            pass
+        soc.close()
+    assert edges(read_vcd(vcd)[0]["tx"]) == [(t + k, k // 16) for t in ticks for k in (0, 16)]
+
+
 def test_stimulus_is_stamped_like_a_wire(tmp_path):
     """A level that changes at tick t is first sampled at t + 1, on every input and on the line; levels at the start are kept."""
     begin = 300_000

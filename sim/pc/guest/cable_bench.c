@@ -3,7 +3,8 @@
  * What a board on a cable carries, and what it costs the PC: one case for each kind of figure of
  * sim/pc/cable_bench.py. Each but the first prints `took`: ns that passed, ns of these the CPU was
  * not idle, ns that the driver's thread ran, requests of the driver that were answered, and those
- * that had to be repeated, ns that the board got ahead of the clock here, its own ns.
+ * that had to be repeated, ns that the board got ahead of the clock here, its own ns, by how many ns
+ * the board's times may be wrong.
  */
 #include <dirent.h>
 #include <glob.h>
@@ -11,6 +12,7 @@
 
 #include "cases.h"
 #include "guest.h"
+#include "launches.h"
 #include "ports.h"
 
 #define SILENCE_MS	1000	/* after which no more events come, when the board's time is past the last one */
@@ -92,7 +94,7 @@ static long long link_count(const char *name)
 }
 
 struct moment {
-	long long ns, idle, thread, requests, repeats, ahead, board;
+	long long ns, idle, thread, requests, repeats, ahead, board, uncertainty;
 };
 
 /* The board's time in ns, and by how many it is ahead of ours, save for a constant; 0 while there is none. */
@@ -108,6 +110,7 @@ static void read_board(struct moment *m)
 	t = time_of(fd);
 	m->board = t.tick * 1e9 / clock_hz(fd);
 	m->ahead = m->board - (long long)t.monotonic;
+	m->uncertainty = t.uncertainty;
 }
 
 static struct moment moment(void)
@@ -131,8 +134,9 @@ static void tell_took(struct moment since, struct moment until)
 {
 	long long passed = until.ns - since.ns;
 
-	printf("took %lld %lld %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
-	       until.requests - since.requests, until.repeats - since.repeats, until.ahead - since.ahead, until.board - since.board);
+	printf("took %lld %lld %lld %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
+	       until.requests - since.requests, until.repeats - since.repeats, until.ahead - since.ahead, until.board - since.board,
+	       until.uncertainty + since.uncertainty);
 }
 
 /* `spin NS NS`: of a million rounds, of ten thousand system calls; the best of several. */
@@ -311,6 +315,21 @@ static void case_wake(char **words)
 	tell_took(since, moment());
 }
 
+static void case_launches(char **words)
+{
+	int fd = open_device(0), claim = claim_for_row(fd);
+	struct launch_row row = make_row(fd, START_S * clock_hz(fd), atoll(words[1]),
+					 atoll(words[2]), atoll(words[0]));
+	struct moment since = moment();
+	struct row_outcome outcome = launch_row(fd, claim, &row);
+
+	tell_took(since, moment());
+	tell_row(&row, outcome);
+	free(row.list);
+	close(claim);
+	close(fd);
+}
+
 static int open_words(char **words)
 {
 	return open_raw(words[0], O_NONBLOCK, strtoul(words[1], NULL, 10), 0);
@@ -398,6 +417,8 @@ static const struct guest_case cases[] = {
 	  .what = "GAP COUNT: edges on aux0, one every GAP ticks, by a train of frames" },
 	{ "wake", .with = case_wake, .words = 2,
 	  .what = "COUNT TRAIN: launches, each waited for; TRAIN: ticks between others' events, or 0" },
+	{ "launches", .with = case_launches, .words = 3,
+	  .what = "COUNT PERIOD WIDTH: launches pulses in a row, times in ticks" },
 	{ "send", .with = case_send, .words = 3,
 	  .what = "TTY BAUD BYTES: writes them, until the last has left" },
 	{ "receive", .with = case_receive, .words = 3, .what = "TTY BAUD BYTES: reads; `go` before" },
