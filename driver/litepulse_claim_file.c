@@ -14,8 +14,12 @@
 #include "litepulse_claim_file.h"
 #include "litepulse_output.h"
 
-/* Launches copied from user space at a time. */
+/*
+ * Launches copied from user space at a time. On a cable each such batch takes two more accesses to
+ * the board.
+ */
 #define LAUNCH_BATCH 16
+#define LAUNCH_BATCH_CABLE 56
 
 /* Outcomes of what the holder of a claim requested. */
 #define OUTCOME_KINDS                                                                         \
@@ -61,20 +65,19 @@ static int litepulse_claim_file_wait_for_room(struct litepulse_reader *reader)
 	return min(left, 0L);
 }
 
-ssize_t litepulse_claim_file_write(struct file *file, const char __user *buffer, size_t size,
-				   loff_t *position)
+static ssize_t litepulse_claim_file_write_batches(struct file *file, const char __user *buffer,
+						  unsigned int left,
+						  struct litepulse_launch *launches,
+						  unsigned int most)
 {
-	struct litepulse_launch launches[LAUNCH_BATCH];
 	struct litepulse_reader *reader = file->private_data;
 	const size_t width = sizeof(*launches);
-	unsigned int left = size / width, batch;
+	unsigned int batch;
 	ssize_t done = 0;
 	int result;
 
-	if (!size || size % width)
-		return -EINVAL;
 	while (left) {
-		batch = min_t(unsigned int, left, LAUNCH_BATCH);
+		batch = min(left, most);
 		if (copy_from_user(launches, buffer + done, batch * width))
 			return done ?: -EFAULT;
 		result = litepulse_board_begin_command(reader->lp);
@@ -98,6 +101,26 @@ ssize_t litepulse_claim_file_write(struct file *file, const char __user *buffer,
 		if (result)
 			return done ?: result;
 	}
+	return done;
+}
+
+ssize_t litepulse_claim_file_write(struct file *file, const char __user *buffer, size_t size,
+				   loff_t *position)
+{
+	struct litepulse_launch few[LAUNCH_BATCH], *many;
+	struct litepulse_reader *reader = file->private_data;
+	const unsigned int count = size / sizeof(*few);
+	ssize_t done;
+
+	if (!size || size % sizeof(*few))
+		return -EINVAL;
+	if (count <= LAUNCH_BATCH || !reader->lp->ops->sleeps)
+		return litepulse_claim_file_write_batches(file, buffer, count, few, LAUNCH_BATCH);
+	many = kmalloc_array(LAUNCH_BATCH_CABLE, sizeof(*many), GFP_KERNEL);
+	if (!many)
+		return -ENOMEM;
+	done = litepulse_claim_file_write_batches(file, buffer, count, many, LAUNCH_BATCH_CABLE);
+	kfree(many);
 	return done;
 }
 

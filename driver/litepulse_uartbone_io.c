@@ -293,16 +293,20 @@ static int litepulse_link_look_for_room(struct litepulse_link *link, const unsig
 }
 
 /* Launches that fit one request. */
-#define LAUNCHES_AT_ONCE 14
+#define LAUNCHES_AT_ONCE 14u
 
+/* `fresh`: the room that is known is that of the answer before. */
 static int litepulse_link_launch_some(struct litepulse_link *link, const u32 *words,
-				      unsigned int count)
+				      unsigned int count, bool fresh)
 {
 	struct litepulse_request *request;
 	u32 state[STATE_WORDS];
-	int error = litepulse_link_look_for_room(link, &link->free_launch, count);
+	int error = 0;
 
-	count = min3(count, link->free_launch, LAUNCHES_AT_ONCE);
+	count = min(count, LAUNCHES_AT_ONCE);
+	if (!fresh)
+		error = litepulse_link_look_for_room(link, &link->free_launch, count);
+	count = min(count, link->free_launch);
 	if (error || !count)
 		return error;
 	request = litepulse_bus_request(link);
@@ -326,7 +330,7 @@ static int litepulse_link_launch(void *context, const u32 *words, unsigned int c
 	if (taken)
 		return taken;
 	while (done < count) {
-		taken = litepulse_link_launch_some(link, words + 4 * done, count - done);
+		taken = litepulse_link_launch_some(link, words + 4 * done, count - done, done);
 		if (taken <= 0)
 			break;
 		done += taken;

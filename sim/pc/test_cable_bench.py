@@ -69,7 +69,7 @@ def test_idle(bench):
 @pytest.mark.wallclock
 def test_launches_in_a_row(bench):
     """More than the queue holds, twice: all leave at their ticks, at a rate that a slow machine can keep."""
-    turns = bench.launches(10_000, 115_200, count=150, turns=2)
+    turns = bench.launches(8_000, 115_200, count=150, turns=2)
     assert [turn["sustained"] for turn in turns] == [True, True] and all(turn["requests"] > 1 for turn in turns)
 
 
@@ -102,7 +102,7 @@ def test_a_busy_machine_is_reported(monkeypatch):
     """The board's time stood still: no figure."""
     monkeypatch.setattr(cable_bench, "ATTEMPTS", 1)
     strict = Bench()
-    with pytest.raises(BenchError, match="this machine is too busy: the board's time is .* ms off"):
+    with pytest.raises(BenchError, match="this machine is too busy or too slow: the board's time is .* ms off"):
         strict.run("idle 100", hz=100_000_000)
 
 
