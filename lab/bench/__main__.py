@@ -384,6 +384,20 @@ def measure_cable():
     return cable_bench.measure()
 
 
+def measure_launches():
+    """Launches that are fed into the queue of the simulated Linux SoC."""
+    from sim.linux import driver_bench
+
+    return driver_bench.measure_launches()
+
+
+def measure_cable_launches():
+    """Launches that are fed into the queue of a board on a cable."""
+    from sim.pc import cable_bench
+
+    return cable_bench.measure_launches()
+
+
 def measure_port():
     """What a board on a serial port carries without the driver."""
     from lab.bench import port
@@ -413,7 +427,9 @@ PARTS = {
     "exactness": ("Exactness", measure_exactness),
     "size": ("Size and clock on an iCE40 UP5K", measure_size),
     "linux": ("The driver beside liteuart", measure_linux),
+    "launches": ("Launches in a row on the SoC", measure_launches),
     "cable": ("A board on a cable", measure_cable),
+    "cable-launches": ("Launches in a row on a cable", measure_cable_launches),
     "port": ("A board on a port, without the driver", measure_port),
     "sequence": ("Sequences on a port", measure_sequence),
     "python": ("Events in Python", measure_python),
@@ -576,6 +592,20 @@ def cable_lines(r):
     return cable_bench.lines(r)
 
 
+def launches_lines(r):
+    """The table of measure_launches()."""
+    from sim.linux import driver_bench
+
+    return driver_bench.launch_lines(r)
+
+
+def cable_launches_lines(r):
+    """The table of measure_cable_launches()."""
+    from sim.pc import cable_bench
+
+    return cable_bench.launch_lines(r)
+
+
 def port_lines(r):
     """The table of measure_port()."""
     from lab.bench import port
@@ -603,7 +633,9 @@ LINES = {
     "exactness": exactness_lines,
     "size": size_lines,
     "linux": linux_lines,
+    "launches": launches_lines,
     "cable": cable_lines,
+    "cable-launches": cable_launches_lines,
     "port": port_lines,
     "sequence": sequence_lines,
     "python": python_lines,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
+from sim.guest.launches import whole_rows
 from sim.guest.pins import changes
 from sim.linux import linux_rig
 from sim.measured import check, first_true, missed_lines
@@ -33,6 +34,15 @@ WAYS = {"events": "read from the chardev", "ring": "taken from the ring of a fil
 EVENTS_AIM = {"events": {"idle": 100_000, "loaded": 100_000}, "ring": {"idle": 150_000}}  # a second
 RX_BAUDS = (57600, 115200, 230400, 460800, 921600, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 6_250_000, 12_500_000)
 RX_BYTES, RX_SECONDS = 16_384, Fraction(3, 10)  # in a row, whichever is less
+LAUNCHES = 4_000  # in a row, more than 40 times what the queue, the driver and a buffer of the program hold
+# cycles from one to the next
+LAUNCH_PERIODS = (
+    *(500, 550, 600, 650, 700, 750, 800, 850, 900, 950, 1000, 1050, 1100, 1200, 1300, 1400, 1500, 1600, 1800, 2000, 2250, 2500, 2750, 3000),
+    *(3500, 4000, 4500, 5000, 5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 10_000, 12_500, 15_000, 20_000, 25_000, 50_000),
+)
+LAUNCH_WIDTH = 24
+LAUNCH_LEADS = (2_000_000, 2_170_000, 2_340_000)  # cycles to the first one: each meets the scheduler's tick elsewhere
+LAUNCH_SLOW = (5_000, 50_000)  # periods whose share of the CPU is measured besides
 BEHIND = 1_000_000  # cycles a reader may be behind at the end, 20 ms: what may be left in buffers is not sustained
 
 
@@ -195,6 +205,24 @@ class Bench:
 
         return first_true(lossless, EVENT_PERIODS)
 
+    def launches(self, period, load, lead=LAUNCH_LEADS[0], count=LAUNCHES):
+        """{"sustained": whether all pulses in a row have left at their ticks, cycles: of the CPU per launch, busy: its share}."""
+        answers = self.run(f"launches {count} {period} {LAUNCH_WIDTH} {lead} {load}", max_cycles=300_000_000 + count * period)
+        (whole,) = whole_rows([answers.numbers("row")], answers.pins, period, LAUNCH_WIDTH, count)
+        cycles = answers.cycles()[1] / count
+        return {"sustained": whole, "cycles": float(cycles), "busy": float(cycles / period)}
+
+    def fastest_launches(self, load):
+        """[{"period", and as launches()}, ...] of the shortest of LAUNCH_PERIODS that is sustained with each of LAUNCH_LEADS, then of those
+        of LAUNCH_SLOW that are longer; empty if none is sustained."""
+
+        def sustained(period):
+            return all(self.launches(period, load, lead)["sustained"] for lead in LAUNCH_LEADS)
+
+        fastest = first_true(sustained, LAUNCH_PERIODS)
+        slow = [period for period in LAUNCH_SLOW if fastest and period > fastest]
+        return [{"period": period, **self.launches(period, load)} for period in ([fastest] if fastest else []) + slow]
+
     def fastest(self, port, load):
         """The highest of RX_BAUDS at which no byte is lost and the reader is not behind; None if none."""
 
@@ -283,6 +311,14 @@ def measure(workers=2):
     return figures
 
 
+def measure_launches(workers=2):
+    """{load: fastest_launches()}, of JSON's types."""
+    bench = Bench()
+    with ThreadPoolExecutor(workers) as pool:
+        found = {load: pool.submit(bench.fastest_launches, load) for load in LOADS}
+        return {load: rows.result() for load, rows in found.items()}
+
+
 def cost_of(figures, port, direction, baud, load):
     """The one of `costs`, None if there is none."""
     keys = ("port", "direction", "baud", "load")
@@ -336,6 +372,9 @@ priority that wants the whole CPU.
 
 Bytes in a row for {float(SECONDS):g} s. `shared`: `rx_trig_bytes` 256, `rx_trig_age_us` 200000. Where it says `CPU full`, nothing was left
 to anybody while bytes came; liteuart's program then reads rarely and much at a time, so a byte would cost more on a faster CPU."""
+
+
+LAUNCH_LIMITS = """What limits: TODO"""
 
 
 def lines(figures):
@@ -395,3 +434,25 @@ def lines(figures):
         cells = [f"{found[load]:,} baud" if found[load] else f"less than {RX_BAUDS[0]:,} baud" for load in LOADS]
         out.append(f"| bytes read from {port}'s tty, {RX_BYTES:,} or {float(RX_SECONDS):g} s in a row | {' | '.join(cells)} |")
     return out + missed_lines(figures["missed"])
+
+
+def launch_lines(figures):
+    """The table of measure_launches()."""
+    out = [
+        f"The Linux and the loads of [the driver beside liteuart](#the-driver-beside-liteuart), {HZ // 10**6} MHz; exact. A program",
+        f"writes {LAUNCHES:,} pulses of {LAUNCH_WIDTH} ticks to its claim ([chardev.md](chardev.md#timed-launches)), evenly spaced, as the",
+        "queue has room for them, and reads the outcome of each. In bold the shortest of the periods tried",
+        f"at which all of them leave at their ticks, by the pin, in each of {len(LAUNCH_LEADS)} runs that begin at other places",
+        "of the scheduler's tick. A period is a number of cycles, and of ticks.",
+        "",
+        "| load | launches a second | period | cycles of the CPU a launch | CPU |",
+        "|---|---|---|---|---|",
+    ]
+    for load, rows in figures.items():
+        if not rows:
+            out.append(f"| {load} | less than {HZ // LAUNCH_PERIODS[-1]:,} | - | - | - |")
+        for number, row in enumerate(rows):
+            rate = f"{HZ // row['period']:,}"
+            cells = (load, rate if number else f"**{rate}**", f"{row['period']:,}", f"{row['cycles']:,.0f}", f"{row['busy']:.0%}")
+            out.append(f"| {' | '.join(cells)} |")
+    return [*out, "", LAUNCH_LIMITS]

@@ -6,6 +6,7 @@ import pytest
 
 from sim.core.model import edges
 from sim.guest.frames import data_of, profile, read_frames, row, wave
+from sim.guest.launches import whole_rows
 from sim.linux import driver_bench, linux_rig
 from sim.linux.driver_bench import PEER, PULSE, Answers, Bench
 from sim.measured import BenchError
@@ -52,6 +53,47 @@ def test_a_missing_byte_is_counted(bench):
     """More than driver and board can hold, while no program reads."""
     answers, got, _ = bench.receive(PEER, 4_000_000, 2000, "loaded")
     assert got < 2000 and answers.numbers("got")[0] == got
+
+
+def test_launches_in_a_row(bench):
+    """More than the queue holds: all leave at their ticks, while the CPU still has time."""
+    row = bench.launches(10_000, "idle", count=200)
+    assert row["sustained"] and 0 < row["busy"] < 1 and row["cycles"] == pytest.approx(row["busy"] * 10_000)
+
+
+def test_launches_too_fast_to_be_written(bench):
+    """Reported; those that leave do so at their ticks."""
+    assert not bench.launches(130, "idle", count=400)["sustained"]
+
+
+def test_a_row_must_be_on_the_pin():
+    """A launch that is reported but missing, or has another place or width, is no figure; one that is reported missing may be."""
+
+    def judge(places, *outcome):
+        moves = [move for tick, width in places for move in ((tick, "tx", 0), (tick + width, "tx", 1))]
+        (whole,) = whole_rows([[1000, *outcome]], [(0, "tx", 1), *moves], 500, 24, 3)
+        return whole
+
+    *first, (tick, width) = asked = [(1000 + 500 * k, 24) for k in range(3)]
+    assert judge(asked, 3, 0, 0, -1)
+    for outcome in ((2, 0, 1, -1), (2, 0, 0, 2), (2, 1, 0, -1), (2, 0, 0, -1)):
+        assert not judge(first, *outcome)
+    for last, odd in (([], 1), ([(tick + 1, width)], 2), ([(tick, width + 1)], 2)):
+        with pytest.raises(BenchError, match=f"launches, one every 500 ticks: {odd} pulses are missing, or are not as asked for"):
+            judge([*first, *last], 3, 0, 0, -1)
+    with pytest.raises(BenchError, match="1 pulses are missing"):
+        judge([*first, (tick + 1, width)], 2, 0, 0, 2)
+
+
+def test_the_table_of_launches():
+    row = {"sustained": True, "cycles": 850.4, "busy": 0.8504}
+    table = driver_bench.launch_lines({"idle": [{"period": 1000, **row}, {"period": 50_000, **row}], "loaded": []})
+    rows = [line for line in table if line.startswith("| ")]
+    assert rows[1:] == [
+        "| idle | **50,000** | 1,000 | 850 | 85% |",
+        "| idle | 1,000 | 50,000 | 850 | 85% |",
+        "| loaded | less than 1,000 | - | - | - |",
+    ]
 
 
 def test_frames_are_the_models():

@@ -5,6 +5,7 @@
  * simulator records when.
  */
 #include "guest.h"
+#include "launches.h"
 #include "load.h"
 #include "ports.h"
 #include "ring.h"
@@ -194,6 +195,23 @@ static void case_write(char **argv)
 	printf("\n");
 }
 
+static void case_launches(char **argv)
+{
+	int fd = open_device(0), claim = claim_for_row(fd);
+	struct row_outcome outcome;
+	struct launch_row row;
+	struct moment since;
+
+	load(argv[4]);
+	calibrate();
+	row = make_row(fd, strtoul(argv[3], NULL, 0), strtoul(argv[1], NULL, 0),
+		       strtoul(argv[2], NULL, 0), strtol(argv[0], NULL, 0));
+	since = moment();
+	outcome = launch_row(claim, &row);
+	tell_passed("took", since, moment());
+	tell_row(&row, outcome);
+}
+
 static const struct guest_case cases[] = {
 	{ "rx", .with = case_rx, .words = 4, .what = "TTY BAUD BYTES LOAD: reads them" },
 	{ "tx", .with = case_tx, .words = 4, .what = "TTY BAUD BYTES LOAD: writes them" },
@@ -203,6 +221,8 @@ static const struct guest_case cases[] = {
 	{ "byte", .with = case_byte, .words = 4, .what = "TTY BAUD COUNT LOAD: so with bytes" },
 	{ "write", .with = case_write, .words = 4,
 	  .what = "TTY BAUD COUNT LOAD: marks, writes a byte, waits" },
+	{ "launches", .with = case_launches, .words = 5,
+	  .what = "COUNT PERIOD WIDTH LEAD LOAD: launches pulses in a row, times in ticks" },
 	{ }
 };
 
