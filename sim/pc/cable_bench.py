@@ -36,6 +36,7 @@ LAUNCH_GAPS = (
     *(128, 136, 144, 152, 160, 170, 180, 190, 200, 225, 250, 275, 300, 330, 360, 400, 450, 500, 560, 640, 720, 800, 900, 1000, 1120),
     *(1250, 1400, 1600, 1800, 2000, 2250, 2500, 2800, 3200, 3600, 4000, 5000, 7000, 10_000),
 )
+PINS_EARLY = 5  # ticks: the record of the pins counts from the reset of a board whose bus has half its clock
 BUS_CYCLES = 49  # of an event, docs/bridge.md
 STIMULUS_SECONDS = 4  # from the board's start to the first byte that others send
 TTY = "/dev/ttyPULSE0"
@@ -109,7 +110,8 @@ class Bench:
     def launches(self, gap, baud=None, count=LAUNCHES, turns=LAUNCH_TURNS):
         """[{"sustained": whether all pulses in a row have left at their ticks, and as cost()}, ...], one every `gap` ticks."""
         cases = self.run(*[f"launches {count} {gap} {LAUNCH_WIDTH}"] * turns, baud=baud, record=True)
-        whole = whole_rows([figures["row"][0] for figures in cases], self.pins, gap, LAUNCH_WIDTH, count)
+        pins = [(tick + PINS_EARLY, pin, level) for tick, pin, level in self.pins]
+        whole = whole_rows([figures["row"][0] for figures in cases], pins, gap, LAUNCH_WIDTH, count)
         return [{"sustained": sustained, **cost(figures)} for sustained, figures in zip(whole, cases)]
 
     def fastest_launches(self, baud):

@@ -207,7 +207,7 @@ static void case_launches(char **argv)
 	row = make_row(fd, strtoul(argv[3], NULL, 0), strtoul(argv[1], NULL, 0),
 		       strtoul(argv[2], NULL, 0), strtol(argv[0], NULL, 0));
 	since = moment();
-	outcome = launch_row(claim, &row);
+	outcome = launch_row(fd, claim, &row);
 	tell_passed("took", since, moment());
 	tell_row(&row, outcome);
 }

@@ -318,7 +318,7 @@ static void case_launches(char **words)
 	struct launch_row row = make_row(fd, START_S * clock_hz(fd), atoll(words[1]),
 					 atoll(words[2]), atoll(words[0]));
 	struct moment since = moment();
-	struct row_outcome outcome = launch_row(claim, &row);
+	struct row_outcome outcome = launch_row(fd, claim, &row);
 
 	tell_took(since, moment());
 	tell_row(&row, outcome);
