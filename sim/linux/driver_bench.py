@@ -374,7 +374,11 @@ Bytes in a row for {float(SECONDS):g} s. `shared`: `rx_trig_bytes` 256, `rx_trig
 to anybody while bytes came; liteuart's program then reads rarely and much at a time, so a byte would cost more on a faster CPU."""
 
 
-LAUNCH_LIMITS = """What limits: TODO"""
+LAUNCH_LIMITS = """\
+What limits: the queue holds 64 launches and wakes the program when 16 of them have left. While the
+program is late it lasts for 48 periods. `idle`, the CPU's work for each launch sets the rate:
+`write()`, and reading the outcome. `loaded`, the other process may keep the CPU until the scheduler's
+next tick, which is up to 10 ms away."""
 
 
 def lines(figures):

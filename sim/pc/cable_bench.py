@@ -285,7 +285,11 @@ a thirtieth as many if no program wants to know anything, as here.""",
 }
 
 
-LAUNCH_LIMITS = """What limits: TODO"""
+LAUNCH_LIMITS = f"""\
+What limits: a launch is 16 bytes on the line. A request carries at most 14 of them, and the next one
+waits for its answer. The queue holds 64. The driver learns from an answer, at the next poll, that 16
+of them have left. So the rest has to last for a poll interval and the requests that refill it. The
+core itself allows a launch every 128 cycles, {HZ // 128:,} a second at {HZ // 10**6} MHz."""
 
 
 def lines(figures):
