@@ -3,8 +3,7 @@
  * What a board on a cable carries, and what it costs the PC: one case for each kind of figure of
  * sim/pc/cable_bench.py. Each but the first prints `took`: ns that passed, ns of these the CPU was
  * not idle, ns that the driver's thread ran, requests of the driver that were answered, and those
- * that had to be repeated, ns that the board got ahead of the clock here, its own ns, by how many ns
- * the board's times may be wrong.
+ * that had to be repeated, ns that the board got ahead of the clock here, its own ns.
  */
 #include <dirent.h>
 #include <glob.h>
@@ -94,7 +93,7 @@ static long long link_count(const char *name)
 }
 
 struct moment {
-	long long ns, idle, thread, requests, repeats, ahead, board, uncertainty;
+	long long ns, idle, thread, requests, repeats, ahead, board;
 };
 
 /* The board's time in ns, and by how many it is ahead of ours, save for a constant; 0 while there is none. */
@@ -110,7 +109,6 @@ static void read_board(struct moment *m)
 	t = time_of(fd);
 	m->board = t.tick * 1e9 / clock_hz(fd);
 	m->ahead = m->board - (long long)t.monotonic;
-	m->uncertainty = t.uncertainty;
 }
 
 static struct moment moment(void)
@@ -134,9 +132,8 @@ static void tell_took(struct moment since, struct moment until)
 {
 	long long passed = until.ns - since.ns;
 
-	printf("took %lld %lld %lld %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
-	       until.requests - since.requests, until.repeats - since.repeats, until.ahead - since.ahead, until.board - since.board,
-	       until.uncertainty + since.uncertainty);
+	printf("took %lld %lld %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
+	       until.requests - since.requests, until.repeats - since.repeats, until.ahead - since.ahead, until.board - since.board);
 }
 
 /* `spin NS NS`: of a million rounds, of ten thousand system calls; the best of several. */
