@@ -4,7 +4,7 @@
  *
  * Layers of litepulse.ko, bottom up. A file includes and calls only files that stand before it. It
  * reaches a later file through what that one has registered: a sink, or a structure of operations.
- *   time record clock_map packed phc	pure arithmetic
+ *   time record entry clock_map packed phc	pure arithmetic
  *   board			what one board is: its lifetime, locks, single accesses, session
  *   trace		tracepoints
  *   mmio			transport of a core whose registers are mapped
@@ -328,6 +328,7 @@ struct litepulse_trigger {
 /* What timed output uses, and others must not change. */
 struct litepulse_uses {
 	u8 train, responder, queue; /* line profiles: a bit for each that it may use */
+	bool stops; /* the queue has had a wait that may have stopped it until a flush */
 	struct litepulse_trigger trigger; /* of the responder, which may still be armed */
 };
 
@@ -470,7 +471,7 @@ struct litepulse_line {
  * @unstopped: output of an earlier claim is to be stopped: it could not, or a reset
  * @train: the latest one; period 0: none was started by us
  * @train_before: what it was before the change that was taken last, which may still be refused
- * @last_launch: tick of the latest launch queued: the next must not be earlier
+ * @last_launch: litepulse_entry_last() of the latest entry queued
  * @lin_answers: a bit for each identifier whose entry may answer
  */
 struct litepulse_claim_state {
@@ -535,6 +536,7 @@ struct litepulse_restart {
  * @version: of the core, major << 16 | minor
  * @simulated: no board
  * @has_port: the core has a marker port
+ * @has_sequence: its queue has waits and relative entries
  * @samples: ticks per cycle
  * @inputs: capture inputs
  * @event_depth: events the board holds; @receive_depth, @transmit_depth, @launch_depth likewise
@@ -564,6 +566,7 @@ struct litepulse {
 	u32 version;
 	bool simulated;
 	bool has_port;
+	bool has_sequence;
 	unsigned int samples;
 	unsigned int inputs;
 	unsigned int event_depth;

@@ -681,6 +681,7 @@ int litepulse_board_identify(struct litepulse *lp)
 		lp->claim.lin_answers = GENMASK_ULL(lp->lin_entries - 1, 0);
 	lp->simulated = geometry & LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
 	lp->has_port = geometry & LITEPULSE_CSR_ID_GEOMETRY_PORT_MASK;
+	lp->has_sequence = geometry & LITEPULSE_CSR_ID_GEOMETRY_SEQUENCE_MASK;
 	if (!lp->samples || (lp->inputs + 1) * lp->samples > 16 || lp->event_depth < 2 ||
 	    lp->receive_depth < 2 || lp->transmit_depth < 2)
 		return dev_err_probe(lp->dev, -ENODEV, "impossible geometry 0x%08x\n", geometry);
@@ -781,6 +782,7 @@ static int litepulse_board_find_uses(struct litepulse *lp, u32 status)
 	uses = lp->claim.kept_uses.train | lp->claim.kept_uses.responder;
 	if (!(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
 		lp->claim.kept_uses.queue = GENMASK(LITEPULSE_PROFILES - 1, 0);
+	lp->claim.kept_uses.stops = lp->has_sequence;
 	/* Of the others it is not known whether the words are from before a reset. */
 	lp->claim.profiles_set = uses & ~BIT(0);
 	lp->claim.profiles_found = true;

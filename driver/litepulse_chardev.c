@@ -64,7 +64,8 @@ static int litepulse_chardev_info(struct litepulse_reader *reader,
 		.tick_num = lp->rate.num,
 		.tick_den = lp->rate.den,
 		.flags = (lp->simulated ? LITEPULSE_INFO_SIMULATED : 0) |
-			 (lp->has_port ? LITEPULSE_INFO_PORT : 0),
+			 (lp->has_port ? LITEPULSE_INFO_PORT : 0) |
+			 (lp->has_sequence ? LITEPULSE_INFO_SEQUENCE : 0),
 		.samples = lp->samples,
 		.inputs = lp->inputs,
 		.event_depth = lp->event_depth,

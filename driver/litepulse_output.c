@@ -14,14 +14,14 @@
 #include <linux/string.h>
 
 #include "litepulse_compat.h"
+#include "litepulse_entry.h"
 #include "litepulse_output.h"
 #include "litepulse_sink.h"
 #include "litepulse_table.h"
 #include "litepulse_trace.h"
 
-/* Launches handed to the transport at a time, and the words of each. */
+/* Entries of the queue handed to the transport at a time. */
 #define BATCH 16
-#define LAUNCH_WORDS 4
 static_assert(sizeof(struct litepulse_launch) == 32);
 
 /* What ends each kind of output. */
@@ -92,10 +92,23 @@ static void litepulse_output_keep(struct litepulse *lp)
 	WRITE_ONCE(kept->train, kept->train | lp->claim.uses.train);
 	WRITE_ONCE(kept->responder, kept->responder | lp->claim.uses.responder);
 	WRITE_ONCE(kept->queue, kept->queue | lp->claim.uses.queue);
+	kept->stops |= lp->claim.uses.stops;
 	if (lp->claim.uses.trigger.channel)
 		kept->trigger = lp->claim.uses.trigger;
 	lp->claim.uses = (struct litepulse_uses){ };
 	mutex_unlock(&lp->setup.mutex);
+}
+
+/* The queue is empty, and not stopped. */
+static void litepulse_output_flushed(struct litepulse *lp)
+{
+	lockdep_assert_held(&lp->claim.mutex);
+	lp->claim.last_launch = 0;
+	WRITE_ONCE(lp->queue.full, false);
+	lp->claim.uses.queue = 0;
+	lp->claim.uses.stops = false;
+	WRITE_ONCE(lp->claim.kept_uses.queue, 0);
+	lp->claim.kept_uses.stops = false;
 }
 
 /* Nothing goes on, but for a responder that litepulse_output_end_responder() ends. */
@@ -104,15 +117,13 @@ static void litepulse_output_use_nothing(struct litepulse *lp)
 	lockdep_assert_held(&lp->claim.mutex);
 	lp->claim.uses.train = 0;
 	lp->claim.uses.responder = 0;
-	lp->claim.uses.queue = 0;
 	WRITE_ONCE(lp->claim.kept_uses.train, 0);
 	WRITE_ONCE(lp->claim.kept_uses.responder, 0);
-	WRITE_ONCE(lp->claim.kept_uses.queue, 0);
+	litepulse_output_flushed(lp);
 }
 
-/* What can be put on the line: the same rules for launches, trains and the responder. */
-static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8 profile, u8 data,
-					 u32 width)
+/* A line profile that launches, trains and the responder may use for this kind. 0 or -EINVAL. */
+static int litepulse_output_check_level(const struct litepulse *lp, u8 kind, u8 profile)
 {
 	const u32 rest = READ_ONCE(lp->line.word) & LITEPULSE_LINE_REST;
 	const bool low = rest == LITEPULSE_CFG_LINE_REST_MASK;
@@ -126,16 +137,26 @@ static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8
 	    !(kind == LITEPULSE_LAUNCH_FRAME && profile &&
 	      lp->claim.profiles[profile].format & LITEPULSE_CFG_PROFILE_FORMAT_TO_PORT_MASK))
 		return -EINVAL;
-	switch (kind) {
-	case LITEPULSE_LAUNCH_FRAME:
-		return width ? -EINVAL : 0;
-	case LITEPULSE_LAUNCH_BREAK:
-		return width || !data ? -EINVAL : 0;
-	case LITEPULSE_LAUNCH_PULSE:
-		return !width || data ? -EINVAL : 0;
-	default:
-		return -EINVAL;
-	}
+	return 0;
+}
+
+/* What can be put on the line: the same rules for launches, trains and the responder. */
+static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8 profile, u8 data,
+					 u32 width)
+{
+	return litepulse_entry_check_sent(kind, data, width) ?:
+		litepulse_output_check_level(lp, kind, profile);
+}
+
+/* What can be put into the queue. A wait does not use the line. 0, -EINVAL, or -EOPNOTSUPP. */
+static int litepulse_output_check_entry(const struct litepulse *lp,
+					const struct litepulse_launch *entry)
+{
+	int error = litepulse_entry_check(entry, lp->has_sequence, lp->inputs);
+
+	if (error || entry->kind == LITEPULSE_LAUNCH_WAIT)
+		return error;
+	return litepulse_output_check_level(lp, entry->kind, entry->profile);
 }
 
 /* The core refused something that has this profile: why. */
@@ -144,24 +165,6 @@ static int litepulse_output_refused(const struct litepulse *lp, u8 profile)
 	return !profile || lp->claim.profiles_set & BIT(profile) || lp->claim.profiles_found ?
 		       -EINVAL :
 		       -ENOENT;
-}
-
-static u32 litepulse_output_launch_word(u8 kind, u8 profile, u8 data)
-{
-	return FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_KIND_MASK, kind) |
-		FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_PROFILE_MASK, profile) |
-		FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_DATA_MASK, data);
-}
-
-/* The words of a launch, as the transport takes them. */
-static void litepulse_output_put_launch(const struct litepulse_launch *launch,
-					u32 words[LAUNCH_WORDS])
-{
-	words[0] = lower_32_bits(launch->tick);
-	words[1] = upper_32_bits(launch->tick);
-	words[2] = launch->width;
-	words[3] = litepulse_output_launch_word(launch->kind, launch->profile, launch->data) |
-		FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_TAG_MASK, launch->tag);
 }
 
 /**
@@ -272,7 +275,8 @@ int litepulse_output_suspend(struct litepulse *lp, bool *ended)
 	int busy = litepulse_output_check_idle(lp), error;
 
 	lockdep_assert_held(&lp->claim.mutex);
-	*ended = busy == -EBUSY && (!claimant || claimant->pid);
+	/* The flush lets a queue go on that a wait has stopped, which must not happen unseen. */
+	*ended = (busy == -EBUSY || lp->claim.uses.stops) && (!claimant || claimant->pid);
 	error = busy == -EBUSY ? 0 : busy;
 	error = error ?: litepulse_output_stop(lp);
 	if (error || !*ended)
@@ -298,6 +302,27 @@ void litepulse_output_look_for_end(struct litepulse *lp)
 	/* A failure is tried again: this is called once a second. */
 	if (!litepulse_output_check_idle(lp))
 		(void)litepulse_output_end_rest(lp);
+}
+
+/*
+ * A wait that an earlier claim kept may have stopped the queue, which then refuses all until a
+ * flush. If nothing waits in it, it takes launches again. 0 or an error of the transport.
+ */
+static int litepulse_output_restart_queue(struct litepulse *lp)
+{
+	u32 status;
+	int error;
+
+	/* What a wait of this claim has stopped stays so. */
+	if (!lp->claim.kept_uses.stops || lp->claim.uses.stops)
+		return 0;
+	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	if (error || !(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
+		return error;
+	error = litepulse_board_configure(lp, &litepulse_output_end[FLUSH_QUEUE], 1);
+	if (!error)
+		litepulse_output_flushed(lp);
+	return error;
 }
 
 /**
@@ -334,10 +359,12 @@ int litepulse_output_claim_idle(struct litepulse *lp, struct litepulse_claimant 
  */
 int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep)
 {
-	int error;
+	int error = 0;
 
 	lockdep_assert_held(&lp->claim.mutex);
-	error = claimant->stale ? 0 : litepulse_board_pledge(lp, keep, true);
+	if (!claimant->stale)
+		error = (keep ? 0 : litepulse_output_restart_queue(lp)) ?:
+			litepulse_board_pledge(lp, keep, true);
 	if (!error)
 		claimant->keep = keep;
 	return error;
@@ -505,20 +532,21 @@ static int litepulse_output_look_for_kept(struct litepulse *lp)
 }
 
 /**
- * litepulse_output_launch - queues timed launches
+ * litepulse_output_launch - queues timed launches and waits
  * @lp: device
  * @claimant: holder of the claim
  * @launches: in order
  * @count: how many
  *
  * Return: how many the queue took, 0 if it is full; if it took none, and the first is at fault:
- * -EINVAL (also: its tick is less than the one before), -ETIME if its tick has passed; -ESTALE,
- * or an error of the transport.
+ * -EINVAL (also: its tick is less than the one before, if that is known), -ETIME if its tick has
+ * passed, -EOPNOTSUPP if the core has no waits and relative entries; -ESTALE, or an error of the
+ * transport.
  */
 int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
 			    const struct litepulse_launch *launches, unsigned int count)
 {
-	u32 words[BATCH * LAUNCH_WORDS], *word;
+	u32 words[BATCH * LITEPULSE_ENTRY_WORDS], *word;
 	unsigned int done = 0, batch;
 	int error, taken;
 	u64 now;
@@ -533,19 +561,16 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 		for (batch = 0; batch < BATCH && done + batch < count; batch++) {
 			const struct litepulse_launch *launch = &launches[done + batch];
 
-			error = litepulse_output_check_launch(lp, launch->kind, launch->profile,
-							      launch->data, launch->width);
-			if (memchr_inv(launch->reserved, 0, sizeof(launch->reserved)) ||
-			    launch->tick < last)
-				error = -EINVAL;
-			else if (!error && launch->tick <= now)
-				error = -ETIME;
+			error = litepulse_output_check_entry(lp, launch) ?:
+				litepulse_entry_check_tick(launch, last, now);
 			if (error)
 				break;
-			last = launch->tick;
-			lp->claim.uses.queue |= BIT(launch->profile);
-			litepulse_output_put_launch(launch, word);
-			word += LAUNCH_WORDS;
+			last = litepulse_entry_last(launch);
+			if (launch->kind != LITEPULSE_LAUNCH_WAIT)
+				lp->claim.uses.queue |= BIT(launch->profile);
+			lp->claim.uses.stops |= litepulse_entry_stops(launch);
+			litepulse_entry_put(launch, word);
+			word += LITEPULSE_ENTRY_WORDS;
 		}
 		taken = lp->ops->launch(lp->context, words, batch);
 		if (taken < 0) {
@@ -556,7 +581,7 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 			litepulse_trace_launches(lp, &launches[done], taken, 0);
 		done += taken;
 		if (done)
-			lp->claim.last_launch = launches[done - 1].tick;
+			lp->claim.last_launch = litepulse_entry_last(&launches[done - 1]);
 		if (taken < batch) {
 			WRITE_ONCE(lp->queue.full, true);
 			/* The rest waits, whatever may be wrong with it. */
@@ -587,7 +612,7 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *claimant,
 			    struct litepulse_launch *launch, u32 lead)
 {
-	u32 words[LAUNCH_WORDS];
+	u32 words[LITEPULSE_ENTRY_WORDS];
 	int error, taken;
 	u64 now;
 
@@ -595,15 +620,15 @@ int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *cla
 		return -EOPNOTSUPP;
 	if (READ_ONCE(claimant->stale))
 		return -ESTALE;
-	error = litepulse_output_check_launch(lp, launch->kind, launch->profile, launch->data,
-					      launch->width);
-	if (memchr_inv(launch->reserved, 0, sizeof(launch->reserved)))
-		error = -EINVAL;
-	error = error ?: lp->ops->time(lp->context, &now, NULL);
+	/* Its tick is the answer, so it is a launch, and not relative. */
+	if (launch->kind == LITEPULSE_LAUNCH_WAIT || launch->flags)
+		return -EINVAL;
+	error = litepulse_output_check_entry(lp, launch) ?:
+		lp->ops->time(lp->context, &now, NULL);
 	if (error)
 		return error;
 	launch->tick = now + lead;
-	litepulse_output_put_launch(launch, words);
+	litepulse_entry_put(launch, words);
 	taken = lp->ops->launch(lp->context, words, 1);
 	error = taken > 0 ? 0 : taken ?: -EAGAIN;
 	if (trace_litepulse_launch_enabled())
@@ -615,7 +640,8 @@ int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *cla
 EXPORT_SYMBOL_NS_GPL(litepulse_output_answer, LITEPULSE_NAMESPACE);
 
 /**
- * litepulse_output_flush - removes all launches that wait in the queue
+ * litepulse_output_flush - removes all that is in the queue, which takes launches again if a wait
+ *	has stopped it
  * @lp: device
  * @claimant: holder of the claim
  *
@@ -627,12 +653,8 @@ int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *clai
 		litepulse_board_configure(lp, &litepulse_output_end[FLUSH_QUEUE], 1);
 
 	lockdep_assert_held(&lp->claim.mutex);
-	if (!error) {
-		lp->claim.last_launch = 0;
-		WRITE_ONCE(lp->queue.full, false);
-		lp->claim.uses.queue = 0;
-		WRITE_ONCE(lp->claim.kept_uses.queue, 0);
-	}
+	if (!error)
+		litepulse_output_flushed(lp);
 	return error;
 }
 
@@ -871,7 +893,7 @@ static int litepulse_output_train_begin(struct litepulse *lp, struct litepulse_c
 		{ LITEPULSE_CFG_TRAIN_COUNT, train->count },
 		{ LITEPULSE_CFG_TRAIN_WIDTH, train->width },
 		{ LITEPULSE_CFG_TRAIN_LAUNCH,
-		  litepulse_output_launch_word(train->kind, train->profile, train->data) },
+		  litepulse_entry_word(train->kind, train->profile, train->data) },
 		{ LITEPULSE_CFG_TRAIN_PERIOD, train->period },
 		{ LITEPULSE_CFG_TRAIN_NUM, train->num },
 		{ LITEPULSE_CFG_TRAIN_DEN, train->den },
@@ -1237,8 +1259,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 		{ LITEPULSE_CFG_RESP_DELAY, responder->delay },
 		{ LITEPULSE_CFG_RESP_WIDTH, responder->width },
 		{ LITEPULSE_CFG_RESP_LAUNCH,
-		  litepulse_output_launch_word(responder->kind, responder->profile,
-					       responder->data) },
+		  litepulse_entry_word(responder->kind, responder->profile, responder->data) },
 		{ LITEPULSE_CFG_RESP_HOLDOFF, responder->holdoff },
 		{ LITEPULSE_CFG_RESP_ARM, 1 },
 	};

@@ -419,7 +419,7 @@
 #define LITEPULSE_LAUNCH_LAUNCH_TAG_MASK			0xffff0000u
 #define LITEPULSE_LAUNCH_LAUNCH_TAG_SHIFT			16
 
-/* Launch entry, last word of a wait: byte offsets from its start */
+/* Wait entry, last word: byte offsets from its start */
 #define LITEPULSE_WAIT_ENTRY					0x0c
 #define LITEPULSE_WAIT_ENTRY_CHANNEL_MASK			0x0000000fu
 #define LITEPULSE_WAIT_ENTRY_CHANNEL_SHIFT			0

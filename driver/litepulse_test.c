@@ -15,6 +15,7 @@
 
 #include "litepulse.h"
 #include "litepulse_clock_map.h"
+#include "litepulse_entry.h"
 #include "litepulse_lin_events.h"
 #include "litepulse_lin_frame.h"
 #include "litepulse_lin_queue.h"
@@ -305,6 +306,129 @@ static void ticks_are_extended(struct kunit *test)
 				KUNIT_EXPECT_EQ(test, nows[i] - ages[j],
 						litepulse_extend_tick(nows[i], (nows[i] - ages[j]) &
 								      0xffffffffffffull));
+}
+
+/* --- entries of the launch queue --- */
+
+#define ENTRY(...) (&(struct litepulse_launch){ __VA_ARGS__ })
+#define WAIT(...) ENTRY(.kind = LITEPULSE_LAUNCH_WAIT, __VA_ARGS__)
+#define RELATIVE(...) ENTRY(.flags = LITEPULSE_LAUNCH_RELATIVE, __VA_ARGS__)
+
+/* Each kind has its own members, and all others are 0. */
+static void launches_are_checked(struct kunit *test)
+{
+	const u8 frame = LITEPULSE_LAUNCH_FRAME, pulse = LITEPULSE_LAUNCH_PULSE;
+	const u8 brk = LITEPULSE_LAUNCH_BREAK;
+	struct litepulse_launch entry = { };
+	unsigned int kind, i;
+
+	KUNIT_EXPECT_EQ(test, 0, litepulse_entry_check(ENTRY(.kind = frame), false, 4));
+	KUNIT_EXPECT_EQ(test, 0, litepulse_entry_check(ENTRY(.data = 0xff), false, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			litepulse_entry_check(ENTRY(.kind = frame, .width = 1), false, 4));
+	KUNIT_EXPECT_EQ(test, 0, litepulse_entry_check(ENTRY(.kind = brk, .data = 1), false, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(ENTRY(.kind = brk), false, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			litepulse_entry_check(ENTRY(.kind = brk, .data = 1, .width = 1), false, 4));
+	KUNIT_EXPECT_EQ(test, 0, litepulse_entry_check(ENTRY(.kind = pulse, .width = 1), false, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(ENTRY(.kind = pulse), false, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			litepulse_entry_check(ENTRY(.kind = pulse, .data = 1, .width = 1), 1, 4));
+	/* Trains and the responder have no wait, and nobody has any other kind. */
+	for (kind = LITEPULSE_LAUNCH_WAIT; kind < 256; kind++) {
+		KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check_sent(kind, 0, 0));
+		KUNIT_EXPECT_EQ(test, kind == LITEPULSE_LAUNCH_WAIT ? 0 : -EINVAL,
+				litepulse_entry_check(ENTRY(.kind = kind), true, 4));
+	}
+	for (i = 0; i < sizeof(entry.reserved); i++) {
+		entry.reserved[i] = 1;
+		KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(&entry, true, 4));
+		entry.reserved[i] = 0;
+	}
+	for (i = 0; i < 8; i++) {
+		const int expected = BIT(i) == LITEPULSE_LAUNCH_RELATIVE ? 0 : -EINVAL;
+
+		KUNIT_EXPECT_EQ(test, expected,
+				litepulse_entry_check(ENTRY(.flags = BIT(i)), true, 4));
+	}
+}
+
+static void waits_are_checked(struct kunit *test)
+{
+	const u8 relative = LITEPULSE_LAUNCH_RELATIVE;
+	unsigned int data, inputs;
+
+	/* The line is the channel behind the last input. */
+	for (inputs = 1; inputs < 16; inputs++)
+		for (data = 0; data < 256; data++)
+			KUNIT_EXPECT_EQ(test, (data & 15) > inputs ? -EINVAL : 0,
+					litepulse_entry_check(WAIT(.data = data), true, inputs));
+	KUNIT_EXPECT_EQ(test, 0, litepulse_entry_check(WAIT(.flags = relative), true, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(WAIT(.width = 1), true, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(WAIT(.profile = 1), true, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(WAIT(.flags = 2), true, 4));
+	/* A core without sequences; what would be wrong on any core is wrong there, too. */
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, litepulse_entry_check(WAIT(.data = 0x11), false, 4));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, litepulse_entry_check(RELATIVE(), false, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(WAIT(.flags = 2), false, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(WAIT(.reserved = { 1 }), false, 4));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check(ENTRY(.kind = 4), false, 4));
+}
+
+/* What the driver knows of the order of entries, and what it leaves to the board. */
+static void order_is_checked_where_it_is_known(struct kunit *test)
+{
+	u64 last = litepulse_entry_last(ENTRY(.tick = 1000));
+
+	KUNIT_EXPECT_EQ(test, 0, litepulse_entry_check_tick(ENTRY(.tick = 1000), last, 999));
+	KUNIT_EXPECT_EQ(test, -ETIME, litepulse_entry_check_tick(ENTRY(.tick = 1000), last, 1000));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check_tick(ENTRY(.tick = 999), last, 998));
+	/* Out of order counts more than too late. */
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check_tick(ENTRY(.tick = 999), last, 999));
+	/* A wait's own tick is like that of a launch. */
+	KUNIT_EXPECT_EQ(test, 0, litepulse_entry_check_tick(WAIT(.tick = 1000), last, 999));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_entry_check_tick(WAIT(.tick = 999), last, 0));
+	KUNIT_EXPECT_EQ(test, -ETIME, litepulse_entry_check_tick(WAIT(.tick = 1000), last, 1000));
+	/* A distance is never too small. */
+	KUNIT_EXPECT_EQ(test, 0, litepulse_entry_check_tick(RELATIVE(.tick = 0), last, 5000));
+	/* Behind a wait, and behind a relative entry, it is not known. */
+	KUNIT_EXPECT_EQ(test, 0ull, litepulse_entry_last(WAIT(.tick = 1000)));
+	KUNIT_EXPECT_EQ(test, 0ull, litepulse_entry_last(RELATIVE(.tick = 1000)));
+	KUNIT_EXPECT_EQ(test, 1ull << 63, litepulse_entry_last(ENTRY(.tick = 1ull << 63)));
+	/* Only a wait can stop the queue. */
+	KUNIT_EXPECT_TRUE(test, litepulse_entry_stops(WAIT(.data = 0x40)));
+	KUNIT_EXPECT_TRUE(test, litepulse_entry_stops(WAIT(.data = 0xff)));
+	KUNIT_EXPECT_FALSE(test, litepulse_entry_stops(WAIT(.data = 0xbf)));
+	KUNIT_EXPECT_FALSE(test, litepulse_entry_stops(ENTRY(.data = 0xff)));
+}
+
+static void expect_words(struct kunit *test, const struct litepulse_launch *entry, u32 low,
+			 u32 high, u32 width, u32 last)
+{
+	u32 words[LITEPULSE_ENTRY_WORDS];
+
+	memset(words, 0xee, sizeof(words));
+	litepulse_entry_put(entry, words);
+	KUNIT_EXPECT_EQ(test, low, words[0]);
+	KUNIT_EXPECT_EQ(test, high, words[1]);
+	KUNIT_EXPECT_EQ(test, width, words[2]);
+	KUNIT_EXPECT_EQ(test, last, words[3]);
+}
+
+/* The words of an entry, put together as docs/registers.md has them. */
+static void entries_become_words(struct kunit *test)
+{
+	const u8 relative = LITEPULSE_LAUNCH_RELATIVE;
+
+	expect_words(test, ENTRY(.tick = 0x123456789abcdef0, .tag = 0xabcd, .profile = 3,
+				 .data = 0x5a), 0x9abcdef0, 0x12345678, 0, 0xabcd035a);
+	expect_words(test, ENTRY(.tick = 7, .kind = LITEPULSE_LAUNCH_BREAK, .data = 13), 7, 0, 0,
+		     0x40d);
+	expect_words(test, ENTRY(.tick = 7, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1,
+				 .width = 0xfedcba98, .flags = relative), 7, 0, 0xfedcba98, 0x1900);
+	expect_words(test, WAIT(.tick = 1ull << 32, .tag = 2, .data = 0xf4), 0, 1, 0, 0x20cf4);
+	expect_words(test, WAIT(.tick = 9, .tag = 0xffff, .data = 0x51, .flags = relative), 9, 0, 0,
+		     0xffff1c51);
 }
 
 /* --- records --- */
@@ -2066,6 +2190,10 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(wild_ticks_are_survived),
 	KUNIT_CASE(bauds_are_nearest),
 	KUNIT_CASE(ticks_are_extended),
+	KUNIT_CASE(launches_are_checked),
+	KUNIT_CASE(waits_are_checked),
+	KUNIT_CASE(order_is_checked_where_it_is_known),
+	KUNIT_CASE(entries_become_words),
 	KUNIT_CASE(events_are_counted),
 	KUNIT_CASE(lost_events_are_reported),
 	KUNIT_CASE(losses_without_end_are_reported),

@@ -80,8 +80,8 @@ TRACE_EVENT(litepulse_event,
 );
 
 /*
- * A timed launch on its way to the queue. Fields are those of struct litepulse_launch. @error 0:
- * the queue has it, and an event will tell what became of it; -EAGAIN: the queue is full.
+ * A timed launch or a wait on its way to the queue. Fields are those of struct litepulse_launch.
+ * @error 0: the queue has it, and an event will tell what became of it; -EAGAIN: the queue is full.
  */
 TRACE_EVENT(litepulse_launch,
 	TP_PROTO(const struct litepulse *lp, const struct litepulse_launch *launch, int error),
@@ -95,6 +95,7 @@ TRACE_EVENT(litepulse_launch,
 		__field(u8, kind)
 		__field(u8, profile)
 		__field(u8, data)
+		__field(u8, flags)
 	),
 	TP_fast_assign(
 		__entry->tick = launch->tick;
@@ -105,14 +106,17 @@ TRACE_EVENT(litepulse_launch,
 		__entry->kind = launch->kind;
 		__entry->profile = launch->profile;
 		__entry->data = launch->data;
+		__entry->flags = launch->flags;
 	),
-	TP_printk("board=%d tick=%llu kind=%s data=0x%x width=%u profile=%u tag=%u error=%d",
+	TP_printk("board=%d tick=%llu kind=%s data=0x%x width=%u profile=%u tag=%u flags=0x%x error=%d",
 		  __entry->board, __entry->tick,
 		  __print_symbolic(__entry->kind,
 				   { LITEPULSE_LAUNCH_FRAME, "FRAME" },
 				   { LITEPULSE_LAUNCH_BREAK, "BREAK" },
-				   { LITEPULSE_LAUNCH_PULSE, "PULSE" }),
-		  __entry->data, __entry->width, __entry->profile, __entry->tag, __entry->error)
+				   { LITEPULSE_LAUNCH_PULSE, "PULSE" },
+				   { LITEPULSE_LAUNCH_WAIT, "WAIT" }),
+		  __entry->data, __entry->width, __entry->profile, __entry->tag, __entry->flags,
+		  __entry->error)
 );
 
 /*

@@ -114,10 +114,10 @@ module litepulse_sequencer #(
       logic next_thread;
       assign next_thread = (S > 2) ? rst || !phase[1] : phase[1];
       litepulse_program_sequence program_memory (.clk, .en(lookup), .address({!next_thread, next_pc}), .instruction(looked_up));
-      // in the cycle in which the time is taken
+      // in the cycle in which the time is taken; of the queue's words AGE alone has bit 4
       logic [7+SL:0] age_mask;
       always_ff @(posedge clk) begin
-        if (odd) age_mask <= (!thread && b == litepulse_program_pkg::S_WORD_AGE) ? (8+SL)'(age) << SL | (8+SL)'(age_off & 3'(S - 1)) : '1;
+        if (odd) age_mask <= (!thread && b[4]) ? (8+SL)'(age) << SL | (8+SL)'(age_off & 3'(S - 1)) : '1;
       end
       assign word_b = rdata_b & {{(24-SL){1'b1}}, age_mask};
     end else begin : gen_plain
@@ -134,8 +134,12 @@ module litepulse_sequencer #(
         if (!odd || lq_late) op_b <= (odd ? lq_kept : word_b) ^ {32{odd ? negate_late : negate_b}};
       end
     end else begin : gen_at_once
+      logic from_queue, negate;  // decoded a cycle before: a memory's output is late
       assign code = looked_up;
-      always_ff @(posedge clk) if (!odd) op_b <= (is_lq ? lq_rdata : word_b) ^ {32{negate_b}};
+      always_ff @(posedge clk) begin
+        if (odd) {from_queue, negate} <= {is_lq, negate_b};
+        else op_b <= (from_queue ? lq_rdata : word_b) ^ {32{negate}};
+      end
     end
   endgenerate
   assign a    = code[litepulse_program_pkg::F_A +: 5];

@@ -28,7 +28,7 @@ RECORDS = (
     ("EVENT", "Event record", regmap.EVENT_RECORD),
     ("RECEIVE", "Receive record", regmap.RECEIVE_RECORD),
     ("LAUNCH", "Launch entry", regmap.LAUNCH_ENTRY),
-    ("WAIT", "Launch entry, last word of a wait", regmap.WAIT_ENTRY),
+    ("WAIT", "Wait entry, last word", regmap.WAIT_ENTRY),
 )
 
 

@@ -31,6 +31,7 @@ SPDX = "SPDX-License-" + "Identifier:"
 PROGRAMS = ("launch_queue", "train")
 SIZE = 256  # instructions of all programs
 WORDS = 32  # memory words of a program
+AGE_HALF = 16  # words from here on: AGE alone, in the launch queue's program with waits
 LQ_WORD = 28  # B from here on: words of the launch at the head of the queue (only the launch queue's program)
 
 SEQUENCE = "sequence"  # the launch queue's program with sequences
@@ -109,6 +110,8 @@ class Program:
                 address = int(match[2])
                 if address >= WORDS or match[1] in self.words or address in self.words.values():
                     self.fail(f"word {match[1]}: address taken or too large")
+                if name == SEQUENCE and (address >= AGE_HALF) != (match[1] == "AGE"):
+                    self.fail(f"word {match[1]}: from {AGE_HALF} on there is AGE alone: litepulse_sequencer knows it by that bit")
                 self.words[match[1]] = address
                 continue
             while match := re.match(r"(\w+): *", line):

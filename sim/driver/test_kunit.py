@@ -73,6 +73,37 @@ MISTAKES = [
     ("litepulse_lin_queue.c", "slot->started ? queue->patience : queue->outcome", "queue->patience", "lin_frames_have_slots"),
     ("litepulse_lin_queue.c", "min(due - tick, queue->horizon + queue->outcome)", "due - tick", "lin_frames_have_slots"),
     ("litepulse_lin_events.c", "< 1 + !!events->lost + events->restarted", "< 1", "lin_losses_are_in_place"),
+    ("litepulse_entry.c", "~LITEPULSE_LAUNCH_RELATIVE", "~0xff", "launches_are_checked"),
+    ("litepulse_entry.c", "memchr_inv(entry->reserved, 0, sizeof(entry->reserved))", "entry->reserved[0]", "launches_are_checked"),
+    ("litepulse_entry.c", "width || !data", "width", "launches_are_checked"),
+    ("litepulse_entry.c", "if (!sequence && (wait || litepulse_entry_is_relative(entry)))", "if (!sequence && wait)", "waits_are_checked"),
+    ("litepulse_entry.c", "if (!sequence && (wait || litepulse_entry_is_relative(entry)))", "if (0)", "waits_are_checked"),
+    ("litepulse_entry.c", "return entry->width || entry->profile ||", "return entry->profile ||", "waits_are_checked"),
+    ("litepulse_entry.c", "return entry->width || entry->profile ||", "return entry->width ||", "waits_are_checked"),
+    ("litepulse_entry.c", "entry->data) > inputs", "entry->data) >= inputs", "waits_are_checked"),
+    (
+        "litepulse_entry.c",
+        "\tif (litepulse_entry_is_relative(entry))\n\t\treturn 0;\n\tif (entry->tick < last)",
+        "\tif (entry->tick < last)",
+        "order_is_checked_where_it_is_known",
+    ),
+    ("litepulse_entry.c", "if (entry->tick < last)", "if (0)", "order_is_checked_where_it_is_known"),
+    ("litepulse_entry.c", "entry->tick <= now", "entry->tick < now", "order_is_checked_where_it_is_known"),
+    (
+        "litepulse_entry.c",
+        "if (litepulse_entry_is_relative(entry) || litepulse_entry_is_wait(entry))",
+        "if (litepulse_entry_is_relative(entry))",
+        "order_is_checked_where_it_is_known",
+    ),
+    (
+        "litepulse_entry.c",
+        "if (litepulse_entry_is_relative(entry) || litepulse_entry_is_wait(entry))",
+        "if (litepulse_entry_is_wait(entry))",
+        "order_is_checked_where_it_is_known",
+    ),
+    ("litepulse_entry.c", "litepulse_entry_is_wait(entry) && entry->data", "entry->data", "order_is_checked_where_it_is_known"),
+    ("litepulse_entry.c", "words[3] |= LITEPULSE_LAUNCH_LAUNCH_RELATIVE_MASK", "words[3] |= 0", "entries_become_words"),
+    ("litepulse_entry.c", "words[1] = upper_32_bits(entry->tick)", "words[1] = 0", "entries_become_words"),
 ]
 
 

@@ -99,6 +99,13 @@ def test_a_core_that_is_too_old(echo_board):
     assert f"the core is version 0.5, this driver is for 0.6 to 0.{regmap.VERSION_MINOR}" in run.log
 
 
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_a_queue_without_sequences(sleeps):
+    """Waits and relative entries are refused as not supported, on a core whose map could have them."""
+    works("run /use no-sequence", parameters=f"sequences=0 sleeps={sleeps}")
+
+
 TOO_LONG = "lead and lag of RS-485 are 65 us at most"  # of the echo board: 65535 ns
 
 
@@ -162,13 +169,14 @@ def echo_board_files():
 
 
 USES = "all unbind reset abi de widths lost clock wild doubt newcomer flood memory modem page ring runs keep nap perout follow"
+OF_THE_QUEUE = "sequence sequence-nap"
 AFTER_FAILURES = "resume retry again settings"
 OF_THE_TTY = "breaks divisor latency flush refused xon"
 
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-@pytest.mark.parametrize("what", [*USES.split(), *AFTER_FAILURES.split(), *OF_THE_TTY.split()])
+@pytest.mark.parametrize("what", [*USES.split(), *AFTER_FAILURES.split(), *OF_THE_TTY.split(), *OF_THE_QUEUE.split()])
 def test_echo_board(what, sleeps):
     """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
     works(f"run /use {what}", parameters=f"sleeps={sleeps}")
@@ -200,6 +208,15 @@ def test_answers_in_the_interrupt(litepulse_echo, sleeps, defer):
         "run /use all",
     ]
     works(*jobs, parameters=f"sleeps={sleeps}", files={f"{name}.ko": litepulse_echo})
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("what", ["kind=3", "flags=1"])
+def test_an_answer_is_a_launch_with_a_tick(litepulse_echo, what):
+    """litepulse_output_answer() refuses waits and relative entries."""
+    name = echo_module.NAME
+    jobs = [f"insmod {name}.ko lead=2000000000 {what}", "run /use answer-refused", f"rmmod {name}"]
+    works(*jobs, files={f"{name}.ko": litepulse_echo})
 
 
 RESETS = 45  # probing takes a few accesses to the board more than this

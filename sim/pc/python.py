@@ -14,7 +14,7 @@ FORMAT = 6  # of what is made of Python
 LISTED = '\nimport sys\nprint("\\n".join(m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__", None)))\n'
 # All that the command and the package import at any time, in functions too, as far as Debian's Python has it.
 COMMAND = """
-import ast, contextlib, encodings.ascii, encodings.utf_8, importlib, pathlib, pkgutil
+import ast, contextlib, encodings.ascii, encodings.utf_8, encodings.utf_8_sig, importlib, pathlib, pkgutil
 import litepulse
 names = set()
 for module in pkgutil.walk_packages(litepulse.__path__, "litepulse."):

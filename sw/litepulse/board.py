@@ -51,7 +51,7 @@ from litepulse.plan import (
 )
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_burst, check_echo, check_trigger, period_of_burst
 from litepulse.sequence import Sequence
-from litepulse.sequence_plan import BOARD, HOST, KEPT, NO_WAITS, Meaning, SequenceEntry, SequencePlan, masks, sized
+from litepulse.sequence_plan import BOARD, HOST, KEPT, Meaning, SequenceEntry, SequencePlan, masks, sized
 from litepulse.sequence_plan import check as check_sequence
 from litepulse.train import Train, change_train, check_width
 from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, to_fraction, whole, within
@@ -293,6 +293,11 @@ class Board:
             return int(text)
         raise BadInput(f"inputs: {shown(name)} is not a channel of this device (0 to {inputs - 1}, rx)")
 
+    def _channels(self, names: Iterable[Whole | str]) -> list[int]:
+        """The numbers of some, in their order; also from text as the command takes it: '0,1,rx'."""
+        given = [name.strip() for name in names.split(",")] if isinstance(names, str) else _each(names, "inputs")
+        return sorted({self.channel(name) for name in given})
+
     # Numbers: from what a caller gives to what the board does
 
     def tick_of(self, when: When, what: str = "at") -> int:
@@ -448,7 +453,7 @@ class Board:
         settings = self.backend.train.settings()
         new, what = settings.period if settings else None, "width"
         launch = settings.launch if settings else None
-        pulse_width = None if width is None else self.timescale.whole_ticks(to_duration(width, "width"), "width", 1)
+        pulse_width = None if width is None else self.timescale.whole_ticks(width, "width", 1)
         if pulse_width is not None:
             if launch is None:
                 raise Unsupported(f"{self.name}: it is not known what this train puts on the line, so its width cannot be changed")
@@ -494,7 +499,7 @@ class Board:
         to: PinFile | Iterable[PinFile] = (),
         clock: str | None = None,
     ) -> Capture:
-        """Streams edges of inputs (numbers, or 'rx' for the line; none of them: bytes alone): 'both', 'rise' or 'fall'.
+        """Streams edges of inputs (numbers, or 'rx' for the line, or text: '0,rx'; none: bytes alone): 'both', 'rise' or 'fall'.
 
         filter: levels of fewer samples are ignored; bytes: decode what the line receives, too; it
         ends after count edges and bytes, or after duration of the board's clock, or when it is
@@ -510,7 +515,7 @@ class Board:
             raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
         fmt = line_format(format, invert)
         filter = within(filter, "filter", 0, FILTER_MAX)
-        channels = sorted({self.channel(name) for name in _each(inputs, "inputs")})
+        channels = self._channels(inputs)
         if not channels and not bytes:
             raise BadInput("inputs: none leaves nothing to capture without bytes")
         if files and not channels:
@@ -582,7 +587,7 @@ class Board:
         """
         check_port(self.identity)
         if width is not None:
-            self.backend.line.set_mark_width(self.timescale.whole_ticks(to_duration(width, "width"), "width", 0, WORD - 1))
+            self.backend.line.set_mark_width(self.timescale.whole_ticks(width, "width", 0, WORD - 1))
         if tty is not None:
             self.backend.line.set_tty_marks(bool(tty))
 
@@ -740,8 +745,8 @@ class Board:
         """
         if waits not in (None, BOARD, HOST):
             raise BadInput(f"waits: {shown(waits)} is not '{BOARD}' or '{HOST}'")
-        if waits == BOARD and not self.backend.identity.sequence:
-            raise Unsupported(f"{self.backend.identity.name}: {NO_WAITS}")
+        if waits == BOARD:
+            self.backend.queue.check_waits()
         fmt, scale = line_format(format, invert), self.timescale
         lines = {LAUNCH_PROFILE: profile_of(scale, baud, fmt)} | self._profiles(profiles, fmt.invert)
         meaning = Meaning(scale, lines, self.channel, timeout)
@@ -765,7 +770,7 @@ class Board:
             raise BadInput("entries: there are none")
         read = meaning.entries(given) if kept is None and finite else kept or ()
         channels = masks([trigger, *(each.wait for each in read if each and each.wait)])
-        more = sum({1 << self.channel(name) for name in _each(inputs, "inputs")})
+        more = sum(1 << channel for channel in self._channels(inputs))
         plan = SequencePlan(
             lambda: meaning.entries(given) if kept is None else kept,
             finite,
@@ -836,21 +841,14 @@ class Board:
         fmt = line_format(format, invert)
         launch, profile = launch_of(scale, byte, width, break_bits, fmt), profile_of(scale, baud, fmt)
         if every is None:
-            rest = scale.whole_ticks(to_duration(0 if holdoff is None else holdoff, "holdoff"), "holdoff", 0, RESPONDER_LIMIT)
+            rest = scale.whole_ticks(0 if holdoff is None else holdoff, "holdoff", 0, RESPONDER_LIMIT)
         else:
             rest = period_of_burst(scale, every, launch, profile)
         response = Response(
-            self._trigger(on),
-            launch,
-            scale.whole_ticks(to_duration(after, "delay"), "delay", 0, RESPONDER_LIMIT),
-            rest,
-            not once,
-            exclusive,
-            not own,
-            number,
+            self._trigger(on), launch, scale.whole_ticks(after, "delay", 0, RESPONDER_LIMIT), rest, not once, exclusive, not own, number
         )
         limit = self.identity.echo_limit
-        ticks = None if echo is None else scale.whole_ticks(to_duration(echo, "echo"), "echo", 0, limit)
+        ticks = None if echo is None else scale.whole_ticks(echo, "echo", 0, limit)
         return self.begin(Responder(self.backend, RespondPlan(response, profile, loopback, ticks)))
 
     def _trigger(self, on: Trigger) -> Trigger:
@@ -901,7 +899,7 @@ class Board:
         scale = self.timescale
 
         def ticks(value: Time, what: str, low: int = 0) -> int:
-            return scale.whole_ticks(to_duration(value, what), what, low)
+            return scale.whole_ticks(value, what, low)
 
         filter = within(filter, "filter", 0, FILTER_MAX)
         count = within(count, "count", 0, WORD - 1)

@@ -72,7 +72,7 @@ def launch_of(timescale: Timescale, byte: Whole | None, width: Time | None, brea
     if sum(each is not None for each in (byte, width, break_bits)) > 1:
         raise BadInput("byte, width and break exclude each other")
     if width is not None:
-        return Launch("pulse", 0, LAUNCH_PROFILE, timescale.whole_ticks(to_duration(width, "width"), "width", 1))
+        return Launch("pulse", 0, LAUNCH_PROFILE, timescale.whole_ticks(width, "width", 1))
     if break_bits is not None:
         return Launch("break", within(break_bits, "break", 1, BREAK_MAX), LAUNCH_PROFILE)
     return frame(DEFAULT_BYTE if byte is None else byte, fmt)

@@ -16,7 +16,7 @@ from litepulse.layout import BURST_MIN_CYCLES, CONFIG, SAMPLES_LATENCY, place
 from litepulse.line import Launch, Profile, Response, Trigger
 from litepulse.plan import Time
 from litepulse.streams import Event, Lost, edges
-from litepulse.units import WORD, Timescale, Whole, to_duration, whole, within
+from litepulse.units import WORD, Timescale, Whole, whole, within
 
 RESPONDER_LIMIT = (1 << CONFIG["resp_delay"].fields[0].size) - 1  # ticks of delay and holdoff
 PULSES_LIMIT = place(CONFIG["resp_trigger"], "burst")[1] + 1
@@ -76,7 +76,7 @@ def period_of_burst(timescale: Timescale, every: Time, launch: Launch, profile: 
     """Ticks from pulse to pulse, or BadInput if the core cannot do that, or one is not over when the next begins."""
     samples = timescale.samples_per_cycle
     least = (BURST_MIN_CYCLES + (SAMPLES_LATENCY if samples > 1 else 0)) * samples
-    ticks = timescale.whole_ticks(to_duration(every, "every"), "every", least, RESPONDER_LIMIT)
+    ticks = timescale.whole_ticks(every, "every", least, RESPONDER_LIMIT)
     length = launch.length(profile)
     if ticks < length:
         named = timescale.named

@@ -352,6 +352,7 @@ class SequenceRun(SendRun):
             self._note_edges(batch)
         found = super()._digest(batch)
         self._seen = batch.tick
+        found.sort(key=lambda one: one[0])  # the driver refuses at once, and reports what was before it later
         if self._halted is not None:
             found = [one for one in found if one[0] <= (self._halted or 0)]
         for place, (number, event) in enumerate(found):
@@ -503,8 +504,16 @@ class SequenceRun(SendRun):
                 self._underrun(self.fed, now, flush=False)
                 return
             count = in_time if in_time < known else count
-        part = [self._entry(self.fed + n, *self.pending[n]) for n in range(count)]
+        part: list[tuple[int, int, Queued]] = []
+        ends: list[tuple[_Base, int]] = []
+        handed = self._handed
+        for number, (tick, what) in enumerate(self.pending[:count], self.fed):
+            entry, handed = self._entry(number, tick, what, handed)
+            part.append(entry)
+            ends.append(handed)
         taken = self.backend.queue.launch(part)
+        if taken:
+            self._handed = ends[taken - 1]
         for number in range(self.fed, self.fed + taken):
             label = self.labels[number]
             if label.wait is not None:
@@ -514,17 +523,22 @@ class SequenceRun(SendRun):
         self.fed += taken
         del self.pending[:taken]
 
-    def _entry(self, number: int, tick: int, what: Launch | QueueWait) -> tuple[int, int, Queued]:
-        """(tick, tag, what) for the queue: relative if it counts from a wait whose end is not known."""
+    def _entry(
+        self, number: int, tick: int, what: Launch | QueueWait, handed: tuple[_Base, int]
+    ) -> tuple[tuple[int, int, Queued], tuple[_Base, int]]:
+        """((tick, tag, what) for the queue, its own place): relative if it counts from a wait whose end is not known.
+
+        handed: the place of the entry before
+        """
         label = self.labels[number]
-        (base, before), offset = self._handed, label.offset
-        self._handed = (label.base, offset) if label.end is None else (label.end, 0)
+        (base, before), offset = handed, label.offset
+        place = (label.base, offset) if label.end is None else (label.end, 0)
         if label.wait is not None:
             offset = _NEVER if label.wait.timeout is None else offset + label.wait.timeout
         if label.base.tick is not None:
-            return (_NEVER if offset == _NEVER else label.base.tick + offset), number & 0xFFFF, what
+            return ((_NEVER if offset == _NEVER else label.base.tick + offset), number & 0xFFFF, what), place
         assert base is label.base
-        return offset - (0 if offset == _NEVER else before), number & 0xFFFF, Relative(what)
+        return (offset - (0 if offset == _NEVER else before), number & 0xFFFF, Relative(what)), place
 
     def _underrun(self, number: int, now: int, flush: bool) -> None:
         """The sequence ends before this launch. flush: others may wait behind it in the board."""

@@ -21,7 +21,6 @@ WAYS = ("rise", "fall", "both")
 QUEUE_MIN_CYCLES = 128  # from launch to launch in the queue: LMIN_CYCLES, and the report of the first one; 94 were seen to do
 WAIT_LEAST_CYCLES = 256  # of a delay or a timeout in the board: TIMEOUT_MIN_CYCLES, what a PHY adds, and LMIN_CYCLES less than it
 BOARD, HOST = "board", "host"  # what waits for an edge
-NO_WAITS = "its launch queue has no waits that this program reaches: the computer waits, and a launch follows an edge milliseconds later"
 DENSE = 4  # a stretch where the backend is busier than one part in so many is looked at without a pause
 _ABSOLUTE, _BEGINNING, _BEFORE = "tick", "beginning", "before"  # Entry.base
 
@@ -228,7 +227,7 @@ class Meaning:
         return WaitPlan(number, rise, fall, ticks, then != GO_ON)
 
     def _ticks(self, time: Time, what: str) -> int:
-        return self._timescale.whole_ticks(to_duration(time, what), what, 1, self._farthest)
+        return self._timescale.whole_ticks(time, what, 1, self._farthest)
 
     @property
     def _farthest(self) -> int:

@@ -415,9 +415,9 @@ class Timescale:
         duration = to_duration(duration, signed=True)
         return (duration.ticks or Fraction(0)) + (duration.seconds or Fraction(0)) * self.tick_hz
 
-    def whole_ticks(self, duration: Duration | datetime.timedelta | Number, what: str, low: int = 0, high: int = WORD - 1) -> int:
-        """The nearest whole number of ticks; half goes up. Out of range is refused."""
-        value = math.floor(self.ticks(duration) + Fraction(1, 2))
+    def whole_ticks(self, duration: Duration | datetime.timedelta | Number | str, what: str, low: int = 0, high: int = WORD - 1) -> int:
+        """The nearest whole number of ticks of what to_duration() takes; half goes up. Out of range is refused."""
+        value = math.floor(self.ticks(to_duration(duration, what, signed=low < 0)) + Fraction(1, 2))
         if not low <= value <= high:
             least = self.named(low, math.ceil) if low else "0"
             raise BadInput(f"{what}: {self.named(value)} is outside {least} to {self.named(high, math.floor)}")

@@ -121,7 +121,7 @@ def package(ahead, **options):
         with board.send(MESSAGE, every="1ms", baud=115200) as sending:
             found["sent"] = [[o.byte, o.tick, o.wanted, o.reason] for o in sending]
         found["heard"] = bytes(byte.data for byte in sending.received).decode()
-        with board.capture(inputs=[0, "rx"], duration="2ms") as capture:
+        with board.capture(inputs="0,rx", duration="2ms") as capture:
             found["captured"] = len(list(capture))
         responder = board.respond(on=litepulse.Edge(1, "rise"), after="500ns", width="1us")
         found["armed"] = [board.status().responder_armed, responder.delay]

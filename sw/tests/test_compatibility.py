@@ -110,7 +110,7 @@ def test_the_page_has_the_table():
         what: compatibility.named(since) for what, since in compatibility.SINCE.items()
     }
     abis = [int(since) for since in table(driver).values() if since.isdigit()]
-    assert abis == [device.FOLLOW_ABI, device.PORT_ABI, device.BURST_ABI]
+    assert abis == [device.WAITS_ABI, device.FOLLOW_ABI, device.PORT_ABI, device.BURST_ABI]
 
 
 def table(text):

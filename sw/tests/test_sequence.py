@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sequences: each launch at its exact tick, waits, what a backend cannot carry, what comes too late, and files as people write them."""
 
-import fcntl
+import contextlib
+import errno
+import functools
 import io
 import json
 import os
 import random
 import signal
-import socket
 import threading
 from fractions import Fraction
 from math import floor
@@ -19,14 +20,13 @@ import litepulse
 from litepulse import backends, cli
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.bus.backend import BusBackend
-from litepulse.backends.driver.recorder import DriverRecorder
-from litepulse.line import Launch, QueueWait
+from litepulse.backends.interface import LAUNCH_PROFILE, NO_WAITS, Wanted
+from litepulse.line import Format, Launch, Profile, QueueWait, Relative
 from litepulse.sequence import SequenceRun
-from litepulse.sequence_plan import NO_WAITS
 from litepulse.vcd import Vcd
 
 from .fake_board import FakeBoard, field
-from .fake_kernel import Kernel
+from .fake_kernel import BoardKernel
 
 US = 48  # ticks
 MS = 1000 * US
@@ -317,13 +317,31 @@ def test_what_a_wait_needs(board):
 LEAST = 145  # ticks behind an edge, 205 behind a timeout
 
 
-@pytest.fixture
-def waiting():
-    """A board whose launch queue has waits."""
+@pytest.fixture(params=["bus", "driver"])
+def waiting(request, monkeypatch):
+    """A board whose launch queue has waits, at a port, and as the kernel driver has it."""
+    if request.param == "driver":
+        with on_the_driver(monkeypatch, sequence=True) as board:
+            yield board
+        return
     device, backend = connected(sequence=True)
     with litepulse.Board(backend) as board:
         board.device = device
         yield board
+
+
+@contextlib.contextmanager
+def on_the_driver(monkeypatch, version=abi.ABI, **options):
+    """A Board of the kernel driver. Its tty has no inverted line, so nothing is received."""
+    device = Bench(**options)
+    kernel = BoardKernel(device, version)
+    with monkeypatch.context() as patches:
+        kernel.install(patches)
+        with litepulse.open("/dev/null") as board:
+            board.device, board.kernel = device, kernel
+            patches.setattr(board, "sequence", functools.partial(board.sequence, invert=True))
+            yield board
+        assert set(kernel.errors) <= {errno.ETIME, errno.EAGAIN}
 
 
 def of_waits(found):
@@ -380,7 +398,7 @@ def test_what_a_wait_in_the_board_needs(waiting):
 def test_a_board_without_waits_is_named(board):
     with pytest.raises(litepulse.BadInput, match=r"a board with waits does it from 3.021 µs \(145 ticks\) on, `respond` answers"):
         board.sequence([{"wait": 0}, {"after": "3us", "width": SHORT}])
-    with pytest.raises(litepulse.Unsupported, match="^fake: its launch queue has no waits that this program reaches: the computer waits"):
+    with pytest.raises(litepulse.Unsupported, match="^fake: its launch queue has no waits: the computer waits"):
         board.sequence([{"wait": 0}], waits="board")
     with pytest.raises(litepulse.BadInput, match="^waits: 'me' is not 'board' or 'host'"):
         board.sequence([{"wait": 0}], waits="me")
@@ -1147,87 +1165,130 @@ def test_a_long_file_is_not_kept(command, monkeypatch):
 # A board of the driver -----------------------------------------------------------------------------------------------------------
 
 
-class LaunchingKernel(Kernel):
-    """The driver's side of launches and edges: time passes by calls, and while the program waits."""
-
-    def __init__(self):
-        super().__init__()
-        self.abi, self.tick, self.queue, self.log, self.stimulus, self.ours = 6, 1_000_000, [], [], [], None
-        self.taken_back = 0
-
-    def answer(self, number, data):
-        self.advance(2000)
-        if number == abi.IOC_CLAIM:
-            self.ours, theirs = socket.socketpair()
-            self.ours.setblocking(False)
-            theirs.setblocking(False)
-            self.claim = theirs.detach()
-            return abi.Claim(fd=self.claim)
-        if number == abi.IOC_TIME:
-            return abi.Time(self.tick)
-        if number == abi.IOC_STATUS:
-            return abi.Status(abi.STATUS_QUEUE if self.queue else 0, 64 - len(self.queue))
-        if number == abi.IOC_FLUSH:
-            self.taken_back += len(self.queue)
-            self.queue.clear()
-            return None
-        return super().answer(number, data)
-
-    def advance(self, ticks):
-        end = self.tick + ticks
-        while self.ours:
-            try:
-                written = self.ours.recv(abi.Launch.layout.size)
-            except BlockingIOError:
-                break
-            if not written:
-                break
-            self.queue.append(abi.Launch.unpack(written))
-        assert len(self.queue) <= 64
-        due = [(one.tick, one) for one in self.queue if one.tick <= end] + [(at, level) for at, _, level in self.stimulus if at <= end]
-        for tick, what in sorted(due, key=lambda one: one[0]):
-            if isinstance(what, abi.Launch):
-                self.queue.remove(what)
-                self.log.append((tick, what.width))
-                late = tick < self.tick
-                kind, flags = (abi.KIND_REFUSED, abi.REASON_LATE) if late else (abi.KIND_TX, 0)
-                event = abi.Event(tick, data=what.tag << 16 | what.data, kind=kind, flags=flags)
-            else:
-                event = abi.Event(tick, data=what << 16 | 1, kind=abi.KIND_EDGE, source=4)
-                self.stimulus.pop(0)
-            if self.ours:
-                self.ours.send(event.pack())
-        self.tick = end
-
-
-@pytest.fixture
-def kernel(monkeypatch):
-    kernel = LaunchingKernel()
-    monkeypatch.setattr(fcntl, "ioctl", kernel.ioctl)
-    monkeypatch.setattr(DriverRecorder, "wait", lambda self, seconds: kernel.advance(max(1, round(min(seconds, self.patience) * 48e6))))
-    return kernel
-
-
-def test_a_board_of_the_driver(kernel):
+def test_a_board_of_the_driver(monkeypatch):
     """The same, by whole records of the claim. What was queued to measure the rate is taken back."""
-    kernel.stimulus = [(48_000_000, 0, 1)]
     entries = [{"after": "1ms", "width": SHORT} for _ in range(200)]
     entries += [{"wait": 0, "timeout": "2s"}, {"after": "50ms", "width": "5us"}, {"wait": 0, "timeout": "1ms", "then": "go on"}]
-    with litepulse.open("/dev/null") as board:
-        with board.sequence([*entries, {"after": "50ms", "width": "7us"}], invert=True) as sequence:
+    with on_the_driver(monkeypatch) as board:
+        board.device.stimulus = [(48_000_000, 0, 1)]
+        with board.sequence([*entries, {"after": "50ms", "width": "7us"}]) as sequence:
             found = list(sequence)
         assert sequence.ended == "all sent" and kinds(found) == [None] * 200 + ["edge", None, "timeout", None]
         first, last = sequence.first_tick, 48_000_000 + 50 * MS
-        assert kernel.log == [(first + (n + 1) * MS, US) for n in range(200)] + [(last, 240), (last + 51 * MS, 336)]
-        assert kernel.taken_back > 32 and board.timescale.seconds(sequence.pace.reaction) > Fraction(1, 100)
+        assert launched(board.device) == [(first + (n + 1) * MS, US) for n in range(200)] + [(last, 240), (last + 51 * MS, 336)]
+        assert board.kernel.taken_back > 32 and board.timescale.seconds(sequence.pace.reaction) > Fraction(1, 100)
         with pytest.raises(litepulse.BadInput, match="behind a wait is too near"):
-            board.sequence([{"wait": 0}, {"after": "10ms", "width": SHORT}], invert=True)
+            board.sequence([{"wait": 0}, {"after": "10ms", "width": SHORT}])
 
 
-def test_an_underrun_on_the_driver(kernel, monkeypatch):
-    with litepulse.open("/dev/null") as board:
-        sequence = board.sequence([{"after": "1ms", "width": SHORT}] * 300, invert=True)
-        between_looks(monkeypatch, board, kernel)
+def test_an_underrun_on_the_driver(monkeypatch):
+    with on_the_driver(monkeypatch) as board:
+        sequence = board.sequence([{"after": "1ms", "width": SHORT}] * 300)
+        between_looks(monkeypatch, board)
         with pytest.raises(litepulse.Underrun) as error:
             list(sequence)
-        assert error.value.entry == len(kernel.log) >= 64 and not kernel.queue
+        assert error.value.entry == len(launched(board.device)) >= 64 and not board.device.queue
+
+
+def test_a_driver_with_less_room_than_it_reports(monkeypatch):
+    """What counts from the end of a wait counts from the launch before it that the board has, not from one that found no room."""
+    entries = [{"wait": 0}, *[{"after": f"{50 + n}ms", "width": SHORT} for n in range(30)]]
+    with on_the_driver(monkeypatch, sequence=True) as board:
+        start, board.kernel.room = board.now().tick + 200 * MS, 7
+        board.device.stimulus = [(start, 0, 1)]
+        with board.sequence(entries, waits="board") as sequence:
+            found = list(sequence)
+        assert kinds(found) == ["edge"] + [None] * 30 and errno.EAGAIN in board.kernel.errors
+        assert launched(board.device) == [(start + sum(50 + k for k in range(n + 1)) * MS, US) for n in range(30)]
+
+
+@pytest.mark.parametrize("version, sequence", [(8, True), (9, False)])
+def test_a_driver_or_a_board_without_waits(version, sequence, monkeypatch):
+    """The computer waits, and one line says what lacks."""
+    with on_the_driver(monkeypatch, version, sequence=sequence) as board:
+        assert not board.identity.sequence
+        lacks = "the kernel's driver is too old for waits in the launch queue, so the computer waits"
+        with pytest.raises(litepulse.Unsupported) as error:
+            board.sequence([{"wait": 0}], waits="board")
+        assert str(error.value) == f"/dev/null: {f'{lacks}: its interface is version 8, that takes 9' if version == 8 else NO_WAITS}"
+        board.device.stimulus = [(board.now().tick + 300 * MS, 0, 1)]
+        with board.sequence([{"after": 0, "width": SHORT}, {"wait": 0}, {"after": "50ms", "width": SHORT}]) as done:
+            assert [each.by for each in done if isinstance(each, litepulse.Waited)] == ["host"]
+        board.backend.queue.flush()
+        for what in (QueueWait(), Relative(Launch("pulse", width=9))):
+            with pytest.raises(litepulse.Unsupported):
+                board.backend.queue.launch([(1 << 40, 0, what)])
+            assert not board.device.queue
+
+
+@pytest.fixture
+def queue(monkeypatch):
+    """The launch queue of a board of the driver, and the board, which has waits."""
+    with on_the_driver(monkeypatch, sequence=True) as board:
+        board.backend.line.set_profile(LAUNCH_PROFILE, Profile(board.timescale.bit_period(9600), Format(invert=True)))
+        board.backend.recorder.record(Wanted(("queue",), ("queue",)))
+        yield board.backend.queue, board
+
+
+def reported(board):
+    """[(tag, kind, reason)] of what the queue reported within a second."""
+    board.kernel.advance(48_000_000)
+    return [(each.tag, each.kind, each.reason) for each in board.backend.look()[1].events if each.source == "queue"]
+
+
+PULSE = Launch("pulse", width=10)
+
+
+def test_all_of_a_wait_reaches_the_board(queue):
+    """Each bit of an entry: what the queue of the board has is what a port would have put there."""
+    launches, board = queue
+    base = board.now().tick + 480_000
+    entries = [
+        (base, 1, QueueWait(3, rise=True)),
+        (base, 2, QueueWait(4, fall=True, stop=True)),
+        (77, 3, Relative(QueueWait(2, rise=True, fall=True, stop=True))),
+        (1 << 40, 4, Relative(PULSE)),
+        (base + (1 << 33), 0xFFFF, QueueWait()),
+    ]
+    assert launches.launch(entries) == 5
+    words = [what.entry(tick, tag) for tick, tag, what in entries]
+    assert board.device.queue == [(low | high << 32, width, last) for low, high, width, last in words]
+    launches.flush()
+
+
+def test_what_a_late_entry_leaves_behind(queue):
+    """The driver refuses what has passed, so that the board does not have it: what counts from it counts from its tick all the same."""
+    launches, board = queue
+    now = board.now().tick
+    assert launches.launch([(now - 5, 1, PULSE), (480_005, 2, Relative(PULSE)), (4800, 3, Relative(PULSE)), (now - 9, 4, PULSE)]) == 4
+    assert reported(board) == [(1, "refused", "late"), (4, "refused", "late"), (2, "tx", None), (3, "tx", None)]
+    assert launched(board.device) == [(now + 480_000, 10), (now + 484_800, 10)]
+    now = board.now().tick
+    assert launches.launch([(now - 5, 5, QueueWait(0, rise=True))]) == 1 and launches.launch([(480_005, 6, Relative(PULSE))]) == 1
+    assert reported(board) == [(5, "refused", "late"), (6, "tx", None)] and launched(board.device)[2:] == [(now + 480_000, 10)]
+
+
+def test_nothing_leaves_behind_a_late_wait_that_stops(queue):
+    """As in the board: until a flush, whatever it is."""
+    launches, board = queue
+    now, wait = board.now().tick, QueueWait(0, rise=True, stop=True)
+    assert launches.launch([(now - 5, 1, wait), (480_000, 2, Relative(PULSE)), (now + 480_000, 3, PULSE)]) == 3
+    assert launches.launch([(now + 960_000, 4, PULSE)]) == 1
+    assert reported(board) == [(1, "refused", "late"), *((tag, "refused", "order") for tag in (2, 3, 4))] and not launched(board.device)
+    assert not board.busy
+    launches.flush()
+    now = board.now().tick
+    assert launches.launch([(now + 480_000, 5, PULSE)]) == 1 and reported(board) == [(5, "tx", None)]
+
+
+def test_a_wait_does_not_use_the_line(queue):
+    """The driver does not say until when the line is busy: its launches do, and a wait is none."""
+    launches, board = queue
+    now = board.now().tick
+    assert launches.launch([(now + 480_000, 1, QueueWait(0, rise=True)), (480_000, 2, Relative(Launch("pulse", width=96_000_000)))]) == 2
+    board.kernel.advance(580_000)
+    assert [each.tag for each in board.backend.look()[1].events] == [1] and not board.status().line_busy and not board.status().queue_idle
+    board.kernel.advance(480_000)
+    assert [each.tag for each in board.backend.look()[1].events] == [2] and board.status().line_busy and board.status().queue_idle
+    board.kernel.advance(96_000_000)
+    assert not board.status().line_busy

@@ -143,6 +143,7 @@ def test_texts_of_messages():
             (lambda: board.latency("edge", width="1us"), "on: 'edge' is not an Edge, a Byte or a Break"),
             (lambda: board.capture(inputs=3), "inputs: 3 is a single value, not a list of them"),
             (lambda: board.capture(inputs=[]), "inputs: none leaves nothing to capture without bytes"),
+            (lambda: board.capture(inputs="0,x"), "inputs: 'x' is not a channel of this device (0 to 3, rx)"),
             (lambda: board.capture(inputs=["²"]), "inputs: '²' is not a channel of this device (0 to 3, rx)"),
             (lambda: board.train(rate=10**5000), "rate: the number has too many digits"),
             (lambda: board.train(rate=58, format=8), "format: 8 is not text"),

@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; it only grows. */
-#define LITEPULSE_ABI 8
+#define LITEPULSE_ABI 9
 
 /*
  * Number of the line discipline for a board behind a serial port, unless the module's parameter
@@ -37,7 +37,7 @@
  * litepulse_event.kind: what happened. Below 16: reported by the hardware; 4 and 8 are between it
  * and the driver: programs do not get them, and cannot subscribe to them.
  */
-#define LITEPULSE_KIND_TX		1 /* a launch started at the tick */
+#define LITEPULSE_KIND_TX		1 /* a launch started, or a wait ended, at the tick */
 #define LITEPULSE_KIND_EDGE		2 /* inputs changed */
 #define LITEPULSE_KIND_REFUSED		3 /* a launch, pulse or command was refused; flags: why */
 #define LITEPULSE_KIND_APPLIED		5 /* a command took effect */
@@ -67,6 +67,8 @@
 /* of EDGE: these inputs are behind the glitch filter; of APPLIED: this was a stop */
 #define LITEPULSE_EVENT_FLAG_FILTERED 128
 #define LITEPULSE_EVENT_FLAG_STOP     128
+/* of TX of a wait: it ended at its own tick, not by an edge; since version 9 */
+#define LITEPULSE_EVENT_FLAG_TIMEOUT  128
 
 /* of RX */
 #define LITEPULSE_RX_PARITY  0x01 /* parity error */
@@ -208,17 +210,42 @@ struct litepulse_ring {
 #define LITEPULSE_LAUNCH_FRAME 0 /* a UART frame of data */
 #define LITEPULSE_LAUNCH_BREAK 1 /* data bit times of space */
 #define LITEPULSE_LAUNCH_PULSE 2 /* width ticks of the active level */
+/* litepulse_launch.kind only: nothing is sent, the queue waits for an edge; since version 9 */
+#define LITEPULSE_LAUNCH_WAIT  3
+
+/* litepulse_launch.data of a wait: the input, whose number @inputs is the line, and these */
+#define LITEPULSE_WAIT_RISE	 0x10 /* a rising edge ends it */
+#define LITEPULSE_WAIT_FALL	 0x20 /* a falling edge ends it */
+#define LITEPULSE_WAIT_STOP	 0x40 /* if it ends without an edge, all behind it is refused */
+#define LITEPULSE_WAIT_EXCLUSIVE 0x80 /* while it waits the tty's bytes wait */
+
+/* litepulse_launch.flags */
+#define LITEPULSE_LAUNCH_RELATIVE 0x1 /* tick counts from the entry before; since version 9 */
 
 /**
  * struct litepulse_launch - a timed launch: happens at its tick exactly or not at all; write()
  * takes these
- * @tick: when; must not decrease from one to the next, must not have passed
+ * @tick: when; must not decrease from one to the next, must not have passed. With
+ *	LITEPULSE_LAUNCH_RELATIVE: ticks from the tick of the entry before, whatever became of that,
+ *	or from the end of a wait; from tick 0 if none came before since a flush or a reset
  * @width: of a pulse, in ticks; else 0
  * @tag: comes back in the event that reports the outcome
  * @kind: LITEPULSE_LAUNCH_*
  * @profile: line profile, 0 to 3
- * @data: byte of a frame, bit times of a break (1 to 255); else 0
+ * @data: byte of a frame, bit times of a break (1 to 255); of a wait: channel | LITEPULSE_WAIT_*;
+ *	else 0
+ * @flags: LITEPULSE_LAUNCH_RELATIVE or 0
  * @reserved: 0
+ *
+ * LITEPULSE_LAUNCH_WAIT: @profile is 0. It ends at the first edge that it names, or at @tick,
+ * whichever comes first; without a direction at @tick. Its end is an event of kind TX, with
+ * LITEPULSE_EVENT_FLAG_TIMEOUT if no edge ended it. With LITEPULSE_WAIT_STOP it then refuses what
+ * is behind it, also what is written later, until LITEPULSE_IOC_FLUSH.
+ *
+ * Behind a wait, a relative entry or a flush the driver does not know the tick before: there the
+ * board checks the order, and an event of kind REFUSED reports it. So it is with a relative entry
+ * whose tick has passed. Waits and relative entries are -EOPNOTSUPP without
+ * LITEPULSE_INFO_SEQUENCE.
  */
 struct litepulse_launch {
 	__aligned_u64 tick;
@@ -227,13 +254,15 @@ struct litepulse_launch {
 	__u8 kind;
 	__u8 profile;
 	__u8 data;
-	__u8 reserved[15];
+	__u8 flags;
+	__u8 reserved[14];
 };
 
 /* --- any file of the device --- */
 
 #define LITEPULSE_INFO_SIMULATED 0x1 /* a simulation, no board */
 #define LITEPULSE_INFO_PORT	 0x2 /* it has a marker port; since version 7 */
+#define LITEPULSE_INFO_SEQUENCE	 0x4 /* it has waits and relative entries; since version 9 */
 
 /**
  * struct litepulse_info - what this device is

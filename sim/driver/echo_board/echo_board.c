@@ -25,9 +25,12 @@
 #define EVENTS		256
 #define BYTES		512
 #define LAUNCHES	64
+#define INPUTS		4
 #define CONFIG_WORDS	64
 #define LIN_ENTRIES	16	/* of the first board; the second is no LIN slave */
 #define TRANSMIT_LOW	(BYTES / 16)
+
+#define TIMEOUT		LITEPULSE_EVENT_FLAG_TIMEOUT
 
 #define BOARDS		2
 
@@ -50,6 +53,10 @@ MODULE_PARM_DESC(reset_at, "board 0 is reset by itself at this access to it, cou
 static unsigned int minor = LITEPULSE_VERSION_MINOR;
 module_param(minor, uint, 0444);
 MODULE_PARM_DESC(minor, "version of the register map; levels are reported as by that of now");
+
+static bool sequences = true;
+module_param(sequences, bool, 0444);
+MODULE_PARM_DESC(sequences, "the queue has waits and relative entries, if its register map has them");
 
 static bool hide_train;
 module_param(hide_train, bool, 0644);
@@ -154,6 +161,9 @@ struct board {
 	unsigned int lows, low_us;	/* pulses and breaks, and how long all of them were */
 	unsigned int level;		/* of received bytes at which it interrupts */
 	u32 events[EVENTS][LITEPULSE_EVENT_WORDS], launches[LAUNCHES][4];
+	u64 committed[LAUNCHES];	/* ticks at which the launches came */
+	u64 entry_tick;			/* of the queue's latest entry, or the end of a wait */
+	bool stopped;			/* a wait has stopped the queue */
 	u32 bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
 	u8 waiting[BYTES];
 	unsigned int event_count, byte_count, launch_count, waiting_count;
@@ -178,6 +188,19 @@ static u64 tick_of(struct board *b)
 	return passed + div_u64(passed * fast_ppm, 1000000);
 }
 
+/* The queue is empty, and takes any tick. */
+static void flush_queue(struct board *b)
+{
+	b->launch_count = 0;
+	b->entry_tick = 0;
+	b->stopped = false;
+}
+
+static bool has_sequences(void)
+{
+	return sequences && minor >= 11;
+}
+
 /* It heard nothing for too long: what its watchdog stops, and as it would be had a host written that. */
 static void watchdog(struct board *b)
 {
@@ -185,7 +208,7 @@ static void watchdog(struct board *b)
 
 	spin_lock_irqsave(&b->lock, flags);
 	b->session = 0;
-	b->launch_count = 0;
+	flush_queue(b);
 	b->train = false;
 	b->armed = false;
 	spin_unlock_irqrestore(&b->lock, flags);
@@ -203,7 +226,9 @@ static void reset_board(struct board *b)
 	b->event_mask = 0;
 	b->event_count = 0;
 	b->byte_count = 0;
+	flush_queue(b);
 	memcpy(b->launches[0], stale, sizeof(stale));
+	b->committed[0] = 0;
 	b->launch_count = 1;
 	b->waiting_count = 0;
 	b->seq = 0;
@@ -323,23 +348,79 @@ static void set_line(struct board *b, u32 line, u64 now)
 	b->line = line;
 }
 
+/* --- the queue, as docs/core.md has it; an entry may come until just before its tick --- */
+
+static u32 kind_of(const u32 *words)
+{
+	return FIELD_GET(LITEPULSE_LAUNCH_LAUNCH_KIND_MASK, words[3]);
+}
+
+/* Why the queue refuses its first entry, whose tick is set: a reason, or 0. */
+static u32 first_refused(const struct board *b, u64 *tick)
+{
+	const u32 *words = b->launches[0];
+	const bool relative = has_sequences() && words[3] & LITEPULSE_LAUNCH_LAUNCH_RELATIVE_MASK;
+
+	*tick = (u64)words[1] << 32 | words[0];
+	if (relative)
+		*tick += b->entry_tick;
+	if (b->stopped || *tick < b->entry_tick)
+		return LITEPULSE_REASON_ORDER;
+	if (kind_of(words) == LITEPULSE_LAUNCH_WAIT &&
+	    (!has_sequences() || FIELD_GET(LITEPULSE_WAIT_ENTRY_CHANNEL_MASK, words[3]) > INPUTS))
+		return LITEPULSE_REASON_INVALID;
+	return *tick <= b->committed[0] ? LITEPULSE_REASON_LATE : 0;
+}
+
+/* The first entry has been done at a tick, or has not: its event, and the next one is the first. */
+static void end_first(struct board *b, u64 tick, u32 reason, u32 flags, u64 now)
+{
+	const u32 word = b->launches[0][3];
+	const bool ends_by_edge = !reason && !flags;
+
+	if (reason ? b->event_mask & LITEPULSE_CFG_EVENT_MASK_REFUSED_QUEUE_MASK :
+		     b->event_mask & LITEPULSE_CFG_EVENT_MASK_TX_QUEUE_MASK)
+		event(b, reason ? now : tick, reason ? LITEPULSE_KIND_REFUSED : LITEPULSE_KIND_TX, LITEPULSE_SRC_QUEUE, reason | flags,
+		      word & ~LITEPULSE_LAUNCH_LAUNCH_RELATIVE_MASK);
+	if (kind_of(b->launches[0]) == LITEPULSE_LAUNCH_WAIT && word & LITEPULSE_WAIT_ENTRY_STOP_MASK && !ends_by_edge)
+		b->stopped = true;
+	b->entry_tick = tick;
+	b->launch_count--;
+	memmove(b->launches, b->launches + 1, b->launch_count * sizeof(b->launches[0]));
+	memmove(b->committed, b->committed + 1, b->launch_count * sizeof(b->committed[0]));
+}
+
+/* Input 0 has an edge, and all up to that was done: does it end the wait that is first? */
+static void end_wait(struct board *b, u64 now, bool rises)
+{
+	const u32 direction = rises ? LITEPULSE_WAIT_ENTRY_RISE_MASK : LITEPULSE_WAIT_ENTRY_FALL_MASK;
+	const u32 *words = b->launches[0];
+	u64 tick;
+
+	if (b->launch_count && kind_of(words) == LITEPULSE_LAUNCH_WAIT && !first_refused(b, &tick) && now > b->entry_tick &&
+	    words[3] & direction && !FIELD_GET(LITEPULSE_WAIT_ENTRY_CHANNEL_MASK, words[3]))
+		end_first(b, now, 0, 0, now);
+}
+
+static bool holds_bytes_back(const struct board *b)
+{
+	const u32 *words = b->launches[0];
+
+	return b->launch_count && kind_of(words) == LITEPULSE_LAUNCH_WAIT && words[3] & LITEPULSE_WAIT_ENTRY_EXCLUSIVE_MASK;
+}
+
 /* What happened until now. */
 static void advance(struct board *b, u64 now)
 {
-	unsigned int done = 0;
+	while (b->launch_count) {
+		u64 tick;
+		u32 reason = first_refused(b, &tick);
 
-	for (; done < b->launch_count; done++) {
-		u32 *words = b->launches[done];
-		u64 tick = (u64)words[1] << 32 | words[0];
-
-		if (tick > now)
+		if (!reason && tick > now)
 			break;
-		if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_TX_QUEUE_MASK)
-			event(b, tick, LITEPULSE_KIND_TX, LITEPULSE_SRC_QUEUE, 0, words[3]);
+		end_first(b, tick, reason, !reason && kind_of(b->launches[0]) == LITEPULSE_LAUNCH_WAIT ? TIMEOUT : 0, now);
 	}
-	b->launch_count -= done;
-	memmove(b->launches, b->launches + done, b->launch_count * sizeof(b->launches[0]));
-	if (b->waiting_count && b->byte_count < BYTES && now >= b->busy_until &&
+	if (b->waiting_count && b->byte_count < BYTES && now >= b->busy_until && !holds_bytes_back(b) &&
 	    !(b->line & (LITEPULSE_CFG_LINE_HOLD_TTY_MASK | LITEPULSE_CFG_LINE_BREAK_HOLD_MASK))) {
 		put_byte(b, now, b->waiting[0]);
 		memmove(b->waiting, b->waiting + 1, --b->waiting_count);
@@ -425,13 +506,14 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 			*words = LITEPULSE_VERSION_MAJOR << 16 | minor;
 			break;
 		case LITEPULSE_CSR_ID_GEOMETRY:
-			*words = 1 << LITEPULSE_CSR_ID_GEOMETRY_SAMPLES_SHIFT | 4 << LITEPULSE_CSR_ID_GEOMETRY_INPUTS_SHIFT |
+			*words = 1 << LITEPULSE_CSR_ID_GEOMETRY_SAMPLES_SHIFT | INPUTS << LITEPULSE_CSR_ID_GEOMETRY_INPUTS_SHIFT |
 				ilog2(EVENTS) << LITEPULSE_CSR_ID_GEOMETRY_EVENT_DEPTH_SHIFT |
 				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_RECEIVE_DEPTH_SHIFT |
 				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_SHIFT |
 				ilog2(LAUNCHES) << LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_SHIFT |
 				(b == &all[0] ? ilog2(LIN_ENTRIES) : 0) << LITEPULSE_CSR_ID_GEOMETRY_LIN_DEPTH_SHIFT |
 				(b == &all[0] && minor >= 10 ? LITEPULSE_CSR_ID_GEOMETRY_PORT_MASK : 0) |
+				(has_sequences() ? LITEPULSE_CSR_ID_GEOMETRY_SEQUENCE_MASK : 0) |
 				LITEPULSE_CSR_ID_GEOMETRY_INTERRUPTS_MASK | LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
 			break;
 		case LITEPULSE_CSR_ID_CLOCK_NUM:
@@ -550,7 +632,7 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 			break;
 		case LITEPULSE_CFG_COMMAND:
 			if (words->value & LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK)
-				b->launch_count = 0;
+				flush_queue(b);
 			if (words->value & LITEPULSE_CFG_COMMAND_FLUSH_TTY_MASK)
 				b->waiting_count = 0;
 			if (words->value & b->event_mask >> LITEPULSE_CFG_EVENT_MASK_SNAPSHOT_SHIFT
@@ -613,11 +695,16 @@ static int board_launch(void *context, const u32 *words, unsigned int count)
 {
 	struct board *b = context;
 	unsigned long flags;
+	unsigned int i;
+	u64 now;
 
 	access(b);
 	spin_lock_irqsave(&b->lock, flags);
+	now = tick_of(b);
 	count = min(count, LAUNCHES - b->launch_count);
 	memcpy(b->launches[b->launch_count], words, count * sizeof(b->launches[0]));
+	for (i = 0; i < count; i++)
+		b->committed[b->launch_count + i] = now;
 	b->launch_count += count;
 	spin_unlock_irqrestore(&b->lock, flags);
 	return count;
@@ -734,15 +821,26 @@ static int lose_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops lose_ops = { .set = lose_set };
 module_param_cb(lose, &lose_ops, NULL, 0200);
 
-/* Writing to this parameter makes input 0 of board 0 rise, if its edges are recorded. */
+/*
+ * Writing 1 to this parameter makes input 0 of board 0 rise, 0 makes it fall. It is recorded if edges are, and may end a wait in any case.
+ */
 static int edge_set(const char *value, const struct kernel_param *parameter)
 {
+	struct board *b = &all[0];
 	unsigned long flags;
+	bool rises;
+	u64 now;
 
-	spin_lock_irqsave(&all[0].lock, flags);
-	if (all[0].event_mask & LITEPULSE_CFG_EVENT_MASK_EDGE_MASK)
-		event(&all[0], tick_of(&all[0]), LITEPULSE_KIND_EDGE, LITEPULSE_SRC_CAPTURE, 0, 1 << 16 | 1);
-	spin_unlock_irqrestore(&all[0].lock, flags);
+	if (kstrtobool(value, &rises))
+		return -EINVAL;
+	spin_lock_irqsave(&b->lock, flags);
+	now = tick_of(b);
+	/* An edge at the very tick of a wait ends it. */
+	advance(b, now - 1);
+	end_wait(b, now, rises);
+	if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_EDGE_MASK)
+		event(b, now, LITEPULSE_KIND_EDGE, LITEPULSE_SRC_CAPTURE, 0, rises << 16 | 1);
+	spin_unlock_irqrestore(&b->lock, flags);
 	return 0;
 }
 

@@ -247,7 +247,8 @@ void made_since(int pulse, struct litepulse_time before, struct litepulse_event 
 int main(int count, char **words)
 {
 	static const struct guest_case *const tables[] = {
-		session_cases, tty_cases, event_cases, ring_cases, output_cases, abi_cases,
+		session_cases, tty_cases, event_cases, ring_cases, output_cases, sequence_cases,
+		abi_cases,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {

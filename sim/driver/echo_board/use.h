@@ -13,7 +13,7 @@
 #define LIN_ENTRIES 16 /* of the first board; the second is no LIN slave */
 
 extern const struct guest_case abi_cases[], event_cases[], output_cases[], ring_cases[],
-	session_cases[], tty_cases[];
+	sequence_cases[], session_cases[], tty_cases[];
 
 /* A train that runs until it is stopped. */
 extern const struct litepulse_train endless;

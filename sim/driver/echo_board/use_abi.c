@@ -74,7 +74,9 @@ static void older(void)
 	request.delay = 1 << 24;
 	CHECK(respond(fd, request) == -EOPNOTSUPP);
 	CHECK(!respond(fd, NO_RESPONDER));
-	CHECK(!(info_of(pulse).flags & LITEPULSE_INFO_PORT));
+	CHECK(!(info_of(pulse).flags & (LITEPULSE_INFO_PORT | LITEPULSE_INFO_SEQUENCE)));
+	CHECK(try_launch(fd, LAUNCH(.tick = now(pulse) + 1000000000,
+				    .kind = LITEPULSE_LAUNCH_WAIT)) && errno == EOPNOTSUPP);
 	CHECK(set_profile(fd, 2, 9600, LITEPULSE_PROFILE_TO_PORT) == -EOPNOTSUPP);
 	CHECK(set_port(fd, LITEPULSE_PORT_WIDTH, 5000, 0) == -EOPNOTSUPP);
 	CHECK(fails(try_train(fd, fast), EOPNOTSUPP));

@@ -199,6 +199,15 @@ static void answer(void)
 	CHECK(known("launches") == (none ? 0 : 3));
 }
 
+/* It answers with what is no launch (kind=3), or has no tick of its own (flags=1). */
+static void answer_refused(void)
+{
+	write_parameter("edge", "1");
+	usleep(50000);
+	CHECK(is("/sys/module/litepulse_echo/parameters/seen", "1"));
+	CHECK(is("/sys/module/litepulse_echo/parameters/refused", "0") && known("launches") == 0);
+}
+
 static void keep(void)
 {
 	int pulse = open_pulse(), fd = claim(pulse);
@@ -629,6 +638,7 @@ const struct guest_case output_cases[] = {
 	{ "de", de, "lead and lag of the de pin, the echo's tail; a new lead while a train runs" },
 	{ "widths", widths, "a new width for a running train, and trains that are too fast to be changed" },
 	{ "answer", answer, "litepulse_echo answers edges, or is refused that" },
+	{ "answer-refused", answer_refused, "litepulse_echo with a wait or a relative launch" },
 	{ "keep", keep, "what a claim kept goes on, though the one before could not be stopped" },
 	{ "profiles", profiles, "line profiles that kept output uses stay as they are (keeps=1)" },
 	{ "filters", filters, "so does the filter of what triggers a responder (keeps=1)" },

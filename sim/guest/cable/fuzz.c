@@ -198,9 +198,14 @@ static void call_write(int fd)
 	ioctl(fd, LITEPULSE_IOC_TIME, &time);
 	memset(launches, 0, sizeof(launches));
 	for (unsigned int i = 0; i < count; i++) {
-		launches[i].tick = time.tick + (uint64_t)draw(5000000) * draw(3);
-		launches[i].kind = draw(4);
+		/* One that is relative has a small distance. See wait_until_quiet(). */
+		launches[i].flags = !draw(4);
+		launches[i].tick = launches[i].flags ? draw(500) :
+				   time.tick + (uint64_t)draw(5000000) * draw(3);
+		launches[i].kind = draw(5);
 		launches[i].data = draw(12);
+		if (launches[i].kind == LITEPULSE_LAUNCH_WAIT)
+			launches[i].data = draw(256);
 		launches[i].width = launches[i].kind == LITEPULSE_LAUNCH_PULSE ? 1 + draw(500) : 0;
 		launches[i].profile = draw(5);
 		launches[i].reserved[0] = !draw(50);

@@ -73,7 +73,7 @@ static ssize_t launch(int fd, __u64 tick, unsigned int tag, unsigned int profile
 	ssize_t done = write(fd, &launch, sizeof(launch));
 	int error = done < 0 ? errno : 0;
 
-	printf("asked tick=%llu kind=PULSE data=0x0 width=%u profile=%u tag=%u error=%d\n",
+	printf("asked tick=%llu kind=PULSE data=0x0 width=%u profile=%u tag=%u flags=0x0 error=%d\n",
 	       launch.tick, launch.width, profile, tag, -error);
 	errno = error;
 	return done;

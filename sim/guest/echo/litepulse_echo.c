@@ -30,6 +30,12 @@ static unsigned int width = 40;
 module_param(width, uint, 0444);
 MODULE_PARM_DESC(width, "ticks that the answer lasts");
 
+static unsigned char kind = LITEPULSE_LAUNCH_PULSE, launch_flags;
+module_param(kind, byte, 0444);
+MODULE_PARM_DESC(kind, "of the answer: LITEPULSE_LAUNCH_*; a wait is no answer, and is refused");
+module_param_named(flags, launch_flags, byte, 0444);
+MODULE_PARM_DESC(flags, "of the answer: LITEPULSE_LAUNCH_RELATIVE is refused, too");
+
 static bool defer;
 module_param(defer, bool, 0444);
 MODULE_PARM_DESC(defer, "what cannot be launched in the interrupt a worker launches");
@@ -103,9 +109,10 @@ static void echo_put(struct litepulse_sink *sink, const struct litepulse_record 
 		     const struct litepulse_stamp *stamp)
 {
 	struct litepulse_launch launch = {
-		.width = width,
+		.width = kind == LITEPULSE_LAUNCH_PULSE ? width : 0,
 		.tag = seen,
-		.kind = LITEPULSE_LAUNCH_PULSE,
+		.kind = kind,
+		.flags = launch_flags,
 	};
 
 	switch (record->kind) {

@@ -596,7 +596,7 @@ static void case_launch(void)
 	tell_launch("past", claim, frame(now(fd) - 1, 6, 1));
 	tell_launch("late", claim, frame(now(fd) + 10, 7, 1));
 	tell_launch("reserved", claim, FRAME(now(fd) + 100000, 8, 1, .reserved[3] = 1));
-	tell_launch("kind", claim, FRAME(now(fd) + 100000, 8, 1, .kind = 3));
+	tell_launch("kind", claim, FRAME(now(fd) + 100000, 8, 1, .kind = 4));
 	tell_launch("width", claim, FRAME(now(fd) + 100000, 8, 1, .width = 1));
 	tell_launch("profile", claim, FRAME(now(fd) + 100000, 8, 1, .profile = 4));
 	tell("size", write(claim, launches, 31));

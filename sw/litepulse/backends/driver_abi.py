@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 8
+ABI = 9
 LDISC = 8
 DEVICES = 0x10
 KIND_TX = 1
@@ -33,6 +33,7 @@ REASON_ORDER = 3
 REASON_INVALID = 4
 EVENT_FLAG_FILTERED = 0x80
 EVENT_FLAG_STOP = 0x80
+EVENT_FLAG_TIMEOUT = 0x80
 RX_PARITY = 1
 RX_FRAMING = 2
 RX_BREAK = 4
@@ -49,8 +50,15 @@ RING_PACKED = 1
 LAUNCH_FRAME = 0
 LAUNCH_BREAK = 1
 LAUNCH_PULSE = 2
+LAUNCH_WAIT = 3
+WAIT_RISE = 0x10
+WAIT_FALL = 0x20
+WAIT_STOP = 0x40
+WAIT_EXCLUSIVE = 0x80
+LAUNCH_RELATIVE = 1
 INFO_SIMULATED = 1
 INFO_PORT = 2
+INFO_SEQUENCE = 4
 CLOCK_MONOTONIC = 0
 CLOCK_REALTIME = 1
 CLOCK_TAI = 2
@@ -169,13 +177,14 @@ class Ring(Record):
 class Launch(Record):
     """struct litepulse_launch"""
 
-    layout: ClassVar[Struct] = Struct("=QIHBBB15x")
+    layout: ClassVar[Struct] = Struct("=QIHBBBB14x")
     tick: int = 0
     width: int = 0
     tag: int = 0
     kind: int = 0
     profile: int = 0
     data: int = 0
+    flags: int = 0
 
 
 @dataclass

@@ -16,7 +16,7 @@ from litepulse import compatibility
 from litepulse.columns import EdgeRecords
 from litepulse.errors import BadInput, Unsupported
 from litepulse.layout import CHANGE_MIN_PERIOD, TRAIN_MIN_PERIOD, regs
-from litepulse.line import Launch, LinEntry, Profile, Queued, Response
+from litepulse.line import Launch, LinEntry, Profile, Queued, QueueWait, Relative, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period, Timescale
 
@@ -28,6 +28,7 @@ RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
 LAUNCH_PROFILE = 1
 CLOCKS = ("monotonic", "realtime", "tai", "phc")
 NO_PORT = "this board has no marker port"
+NO_WAITS = "its launch queue has no waits: the computer waits, and a launch follows an edge milliseconds later"
 NO_LIN_SLAVE = "the board's core was built without a LIN slave (lin_entries=0)"
 
 
@@ -98,6 +99,13 @@ class Status:
 def mapped(launch: Launch, number: int) -> Launch:
     """With the number that LAUNCH_PROFILE has on the board."""
     return replace(launch, profile=number) if launch.profile == LAUNCH_PROFILE else launch
+
+
+def mapped_entry(what: Queued, number: int) -> Queued:
+    """As mapped(), of an entry of the queue."""
+    if isinstance(what, Relative):
+        return what if isinstance(what.what, QueueWait) else Relative(mapped(what.what, number))
+    return what if isinstance(what, QueueWait) else mapped(what, number)
 
 
 def pin_levels(word: int, identity: Identity) -> tuple[bool, ...]:
@@ -357,6 +365,10 @@ class TrainControl(Protocol):
 
 class LaunchQueue(Protocol):
     """Timed launches, Backend.queue."""
+
+    def check_waits(self) -> None:
+        """Unsupported, and why, if the identity has no `sequence`."""
+        ...
 
     def launch(self, entries: Sequence[tuple[int, int, Queued]]) -> int:
         """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room.

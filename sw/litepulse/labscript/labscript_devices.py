@@ -8,7 +8,7 @@ import numpy as np
 
 from litepulse.errors import LitePulseError
 from litepulse.labscript.shot import check_rows, rows_of
-from litepulse.units import Timescale, to_duration
+from litepulse.units import Timescale
 
 # labscript has no types.
 _labscript: Any = import_module("labscript")
@@ -63,7 +63,7 @@ class LitePulse(_PseudoclockDevice):
         if trigger_device is not None:
             raise error(f"{name}: LitePulse is the primary pseudoclock, it does not start at a trigger")
         try:
-            self._width = Timescale(tick_hz).whole_ticks(to_duration(width, "width"), "width", 1)
+            self._width = Timescale(tick_hz).whole_ticks(width, "width", 1)
         except LitePulseError as wrong:
             raise error(f"{name}: {wrong}") from None
         self._tick_hz, self._high = tick_hz, bool(high)

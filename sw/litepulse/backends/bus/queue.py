@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from litepulse.backends.bus.registers import ANSWER_TIMEOUT, Registers
 from litepulse.backends.bus.session import Session
-from litepulse.backends.interface import mapped
-from litepulse.errors import Refused, TransportError
+from litepulse.backends.interface import NO_WAITS, mapped_entry
+from litepulse.errors import Refused, TransportError, Unsupported
 from litepulse.layout import regs
-from litepulse.line import Launch, Queued, Relative
+from litepulse.line import Launch, Queued
 
 
 class BusQueue:
@@ -19,21 +19,21 @@ class BusQueue:
     def __init__(self, registers: Registers, session: Session) -> None:
         self._registers, self._session = registers, session
 
+    def check_waits(self) -> None:
+        identity = self._registers.identity
+        if not identity.sequence:
+            raise Unsupported(f"{identity.name}: {NO_WAITS}")
+
     def launch(self, entries: Sequence[tuple[int, int, Queued]]) -> int:
         """See LaunchQueue; there must be room (Status.launch_free). Waits until all have arrived."""
         self._registers.check_output()
         self._session.mine.add("launches")
-        entries = [(tick, tag, self._mapped(what)) for tick, tag, what in entries]
+        entries = [(tick, tag, mapped_entry(what, self._session.launch_profile)) for tick, tag, what in entries]
         most = max(1, self._registers.bus.burst // 4)
         for start in range(0, len(entries), most):
             with self._registers.bus.hold():  # what is accepted is counted, so it must all be ours
                 self._commit(entries[start : start + most])
         return len(entries)
-
-    def _mapped(self, what: Queued) -> Queued:
-        if isinstance(what, Relative) and isinstance(what.what, Launch):
-            return Relative(mapped(what.what, self._session.launch_profile))
-        return mapped(what, self._session.launch_profile) if isinstance(what, Launch) else what
 
     def _commit(self, entries: Sequence[tuple[int, int, Queued]]) -> None:
         """As launch(), those that fit one burst."""

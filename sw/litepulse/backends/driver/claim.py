@@ -13,7 +13,7 @@ from litepulse.backends.driver.device import AnyRecord, Device
 from litepulse.backends.driver.line_use import LineUse
 from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.errors import InUse, LitePulseError
-from litepulse.line import Launch, Profile
+from litepulse.line import Profile, Queued, QueueWait, Relative
 
 
 def _holder() -> int | None:
@@ -108,6 +108,8 @@ class Claim:
             self.device.check_lin_device()  # what runs is its own then
         return others
 
-    def length(self, launch: Launch) -> int:
-        """Ticks on the line of one that is mapped."""
-        return launch.length(self.profiles[launch.profile])
+    def length(self, what: Queued) -> int:
+        """Ticks on the line of one that is mapped; a wait does not use it."""
+        if isinstance(what, Relative):
+            what = what.what
+        return 0 if isinstance(what, QueueWait) else what.length(self.profiles[what.profile])

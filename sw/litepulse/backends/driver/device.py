@@ -21,7 +21,8 @@ OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, an
 LIN_ABI = 2
 BURST_ABI = 6  # with bursts of the responder, and its times of 32 bits,
 PORT_ABI = WIDTH_ABI = 7  # with the marker port, and a width in a change of a train,
-FOLLOW_ABI = 8  # and with trains that follow the PTP clock
+FOLLOW_ABI = 8  # with trains that follow the PTP clock,
+WAITS_ABI = 9  # and with waits and relative entries of the launch queue
 LAG_SECONDS = Fraction(1, 100)  # after which the driver has reported what happened
 _REASON = {errno.ETIME: "late", errno.EBUSY: "busy", errno.EINVAL: "invalid", errno.ENOENT: "profile"}
 _IFF_UP = 1
@@ -126,6 +127,7 @@ class Device:
             regs.ECHO_CYCLES_MAX * info.samples,
             tuple(name for name in CLOCKS if name != "phc" or info.phc >= 0),
             bool(info.flags & abi.INFO_PORT),
+            bool(info.flags & abi.INFO_SEQUENCE),
             chip=self._chip(),
             nodes=nodes,
         )

@@ -5,7 +5,7 @@ from litepulse.streams import Event
 
 
 class LineUse:
-    """`waiting`: {tag: ticks on the line} of launches that wait; `lengths`: {source: ticks on the line} of what starts by itself."""
+    """`waiting`: {tag: ticks on the line} of entries of the queue; `lengths`: {source: ticks on the line} of what starts by itself."""
 
     def __init__(self) -> None:
         self.waiting: dict[int, int] = {}
@@ -13,7 +13,7 @@ class LineUse:
         self.until = 0  # the tick
 
     def note(self, event: Event) -> None:
-        """Something has left, or was refused."""
+        """Something has left, a wait has ended, or something was refused."""
         length = self.waiting.pop(event.tag, 0) if event.source == "queue" else 0
         if event.kind == "tx":
             self.until = max(self.until, event.tick + self.lengths.get(event.source, length))
