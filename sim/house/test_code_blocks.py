@@ -168,7 +168,7 @@ C_HEAD = """#include <fcntl.h>
 #include <linux/litepulse.h>
 """
 C_GIVEN = {
-    "docs/chardev.md": "extern int device; extern __u64 soon; extern __u32 space; extern struct litepulse_claim claim;\n"
+    "docs/chardev.md": "extern int device; extern __u64 soon, end; extern __u32 space; extern struct litepulse_claim claim;\n"
     "void use(struct litepulse_ring_event *event);\n",
     "docs/litex.md": "extern int device[2], claim[2]; extern struct litepulse_train train; extern __u64 start; __u64 now(int device);\n",
 }

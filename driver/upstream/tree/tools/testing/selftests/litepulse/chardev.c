@@ -269,7 +269,7 @@ TEST_F(device, launches_are_checked)
 	EXPECT_EQ(-1, write(self->claim, &good, sizeof(good) - 1));
 	EXPECT_EQ(EINVAL, errno);
 	wrong = good;
-	wrong.kind = LITEPULSE_LAUNCH_PULSE + 1;
+	wrong.kind = LITEPULSE_LAUNCH_WAIT + 1;
 	EXPECT_EQ(-EINVAL, launch(self->claim, &wrong));
 	wrong = good;
 	wrong.profile = 4;
@@ -278,7 +278,7 @@ TEST_F(device, launches_are_checked)
 	wrong.width = 1;
 	EXPECT_EQ(-EINVAL, launch(self->claim, &wrong));
 	wrong = good;
-	wrong.reserved[14] = 1;
+	wrong.reserved[sizeof(wrong.reserved) - 1] = 1;
 	EXPECT_EQ(-EINVAL, launch(self->claim, &wrong));
 	wrong = good;
 	wrong.tick = 1;
