@@ -464,6 +464,12 @@ def sequences() -> list[Row]:
             (f"port at {name}, without the driver", f"{port(number, 1)} entries/s", f"{port(number, 2)} ms behind a wait", page)
             for name, number in (("115200 baud", "115,200"), ("3 Mbaud", "3,000,000"))
         ),
+        (
+            "launches in a row through the driver, Linux on the SoC",
+            found(b, r"\| loaded \| \*\*([\d,]+)\*\* \| [\d,]+ \|") + " entries/s",
+            "CPU of 50 MHz, also with another busy process",
+            "[benchmarks.md](benchmarks.md#launches-in-a-row-on-the-soc)",
+        ),
         ("board of the kernel driver, by the computer", "as measured at the start", f"at least {si(LAG_SECONDS, 's')} behind a wait", cli),
     ]
 

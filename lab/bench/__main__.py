@@ -391,13 +391,6 @@ def measure_launches():
     return driver_bench.measure_launches()
 
 
-def measure_cable_launches():
-    """Launches that are fed into the queue of a board on a cable."""
-    from sim.pc import cable_bench
-
-    return cable_bench.measure_launches()
-
-
 def measure_port():
     """What a board on a serial port carries without the driver."""
     from lab.bench import port
@@ -429,7 +422,6 @@ PARTS = {
     "linux": ("The driver beside liteuart", measure_linux),
     "launches": ("Launches in a row on the SoC", measure_launches),
     "cable": ("A board on a cable", measure_cable),
-    "cable-launches": ("Launches in a row on a cable", measure_cable_launches),
     "port": ("A board on a port, without the driver", measure_port),
     "sequence": ("Sequences on a port", measure_sequence),
     "python": ("Events in Python", measure_python),
@@ -599,13 +591,6 @@ def launches_lines(r):
     return driver_bench.launch_lines(r)
 
 
-def cable_launches_lines(r):
-    """The table of measure_cable_launches()."""
-    from sim.pc import cable_bench
-
-    return cable_bench.launch_lines(r)
-
-
 def port_lines(r):
     """The table of measure_port()."""
     from lab.bench import port
@@ -635,7 +620,6 @@ LINES = {
     "linux": linux_lines,
     "launches": launches_lines,
     "cable": cable_lines,
-    "cable-launches": cable_launches_lines,
     "port": port_lines,
     "sequence": sequence_lines,
     "python": python_lines,

@@ -42,7 +42,6 @@ LAUNCH_PERIODS = (
 )
 LAUNCH_WIDTH = 24
 LAUNCH_LEADS = (2_000_000, 2_170_000, 2_340_000)  # cycles to the first one: each meets the scheduler's tick elsewhere
-LAUNCH_SLOW = (5_000, 50_000)  # periods whose share of the CPU is measured besides
 BEHIND = 1_000_000  # cycles a reader may be behind at the end, 20 ms: what may be left in buffers is not sustained
 
 
@@ -206,22 +205,14 @@ class Bench:
         return first_true(lossless, EVENT_PERIODS)
 
     def launches(self, period, load, lead=LAUNCH_LEADS[0], count=LAUNCHES):
-        """{"sustained": whether all pulses in a row have left at their ticks, cycles: of the CPU per launch, busy: its share}."""
+        """Whether all pulses in a row, one every `period` cycles, have left at their ticks."""
         answers = self.run(f"launches {count} {period} {LAUNCH_WIDTH} {lead} {load}", max_cycles=300_000_000 + count * period)
         (whole,) = whole_rows([answers.numbers("row")], answers.pins, period, LAUNCH_WIDTH, count)
-        cycles = answers.cycles()[1] / count
-        return {"sustained": whole, "cycles": float(cycles), "busy": float(cycles / period)}
+        return whole
 
     def fastest_launches(self, load):
-        """[{"period", and as launches()}, ...] of the shortest of LAUNCH_PERIODS that is sustained with each of LAUNCH_LEADS, then of those
-        of LAUNCH_SLOW that are longer; empty if none is sustained."""
-
-        def sustained(period):
-            return all(self.launches(period, load, lead)["sustained"] for lead in LAUNCH_LEADS)
-
-        fastest = first_true(sustained, LAUNCH_PERIODS)
-        slow = [period for period in LAUNCH_SLOW if fastest and period > fastest]
-        return [{"period": period, **self.launches(period, load)} for period in ([fastest] if fastest else []) + slow]
+        """The shortest of LAUNCH_PERIODS that is sustained with each of LAUNCH_LEADS; None if none is."""
+        return first_true(lambda period: all(self.launches(period, load, lead) for lead in LAUNCH_LEADS), LAUNCH_PERIODS)
 
     def fastest(self, port, load):
         """The highest of RX_BAUDS at which no byte is lost and the reader is not behind; None if none."""
@@ -316,7 +307,7 @@ def measure_launches(workers=2):
     bench = Bench()
     with ThreadPoolExecutor(workers) as pool:
         found = {load: pool.submit(bench.fastest_launches, load) for load in LOADS}
-        return {load: rows.result() for load, rows in found.items()}
+        return {load: period.result() for load, period in found.items()}
 
 
 def cost_of(figures, port, direction, baud, load):
@@ -375,10 +366,8 @@ to anybody while bytes came; liteuart's program then reads rarely and much at a 
 
 
 LAUNCH_LIMITS = """\
-What limits: the queue holds 64 launches and wakes the program when 16 of them have left. While the
-program is late it lasts for 48 periods. `idle`, the CPU's work for each launch sets the rate:
-`write()`, and reading the outcome. `loaded`, the other process may keep the CPU until the scheduler's
-next tick, which is up to 10 ms away."""
+What limits: the CPU's work for each launch, `write()` and reading the outcome. The queue holds 64
+launches and wakes the program when 16 of them have left, so the program may be late by 48 periods."""
 
 
 def lines(figures):
@@ -445,18 +434,14 @@ def launch_lines(figures):
     out = [
         f"The Linux and the loads of [the driver beside liteuart](#the-driver-beside-liteuart), {HZ // 10**6} MHz; exact. A program",
         f"writes {LAUNCHES:,} pulses of {LAUNCH_WIDTH} ticks to its claim ([chardev.md](chardev.md#timed-launches)), evenly spaced, as the",
-        "queue has room for them, and reads the outcome of each. In bold the shortest of the periods tried",
-        f"at which all of them leave at their ticks, by the pin, in each of {len(LAUNCH_LEADS)} runs that begin at other places",
-        "of the scheduler's tick. A period is a number of cycles, and of ticks.",
+        "queue has room for them, and reads the outcome of each. The shortest of the periods tried at which",
+        f"all of them leave at their ticks, by the pin, in each of {len(LAUNCH_LEADS)} runs that begin at other places of the",
+        "scheduler's tick.",
         "",
-        "| load | launches a second | period | cycles of the CPU a launch | CPU |",
-        "|---|---|---|---|---|",
+        "| load | launches a second | cycles from one to the next |",
+        "|---|---|---|",
     ]
-    for load, rows in figures.items():
-        if not rows:
-            out.append(f"| {load} | less than {HZ // LAUNCH_PERIODS[-1]:,} | - | - | - |")
-        for number, row in enumerate(rows):
-            rate = f"{HZ // row['period']:,}"
-            cells = (load, rate if number else f"**{rate}**", f"{row['period']:,}", f"{row['cycles']:,.0f}", f"{row['busy']:.0%}")
-            out.append(f"| {' | '.join(cells)} |")
+    for load, period in figures.items():
+        rate = f"**{HZ // period:,}** | {period:,}" if period else f"less than {HZ // LAUNCH_PERIODS[-1]:,} | -"
+        out.append(f"| {load} | {rate} |")
     return [*out, "", LAUNCH_LIMITS]

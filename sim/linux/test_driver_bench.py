@@ -57,13 +57,12 @@ def test_a_missing_byte_is_counted(bench):
 
 def test_launches_in_a_row(bench):
     """More than the queue holds: all leave at their ticks, while the CPU still has time."""
-    row = bench.launches(10_000, "idle", count=200)
-    assert row["sustained"] and 0 < row["busy"] < 1 and row["cycles"] == pytest.approx(row["busy"] * 10_000)
+    assert bench.launches(10_000, "idle", count=200)
 
 
 def test_launches_too_fast_to_be_written(bench):
     """Reported; those that leave do so at their ticks."""
-    assert not bench.launches(130, "idle", count=400)["sustained"]
+    assert not bench.launches(130, "idle", count=400)
 
 
 def test_a_row_must_be_on_the_pin():
@@ -86,14 +85,9 @@ def test_a_row_must_be_on_the_pin():
 
 
 def test_the_table_of_launches():
-    row = {"sustained": True, "cycles": 850.4, "busy": 0.8504}
-    table = driver_bench.launch_lines({"idle": [{"period": 1000, **row}, {"period": 50_000, **row}], "loaded": []})
+    table = driver_bench.launch_lines({"idle": 1000, "loaded": None})
     rows = [line for line in table if line.startswith("| ")]
-    assert rows[1:] == [
-        "| idle | **50,000** | 1,000 | 850 | 85% |",
-        "| idle | 1,000 | 50,000 | 850 | 85% |",
-        "| loaded | less than 1,000 | - | - | - |",
-    ]
+    assert rows[1:] == ["| idle | **50,000** | 1,000 |", "| loaded | less than 1,000 | - |"]
 
 
 def test_frames_are_the_models():

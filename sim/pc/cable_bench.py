@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from sim.guest.launches import whole_rows
 from sim.measured import check, first_true, missed_lines
 from sim.pc import pc_rig
 from sim.pc.board import HZ
@@ -29,14 +28,6 @@ IDLE_MS = 10_000
 WAKES, TRAFFIC = 200, 1000  # of each kind; ticks between events of others
 BAUDS = tuple(HZ // n for n in (4, 5, 8, 10, 16, 20, 32, 64))
 BYTES = 20_000
-LAUNCH_LINES = {"115,200 baud": 115_200, "3 Mbaud": LINE_BAUD}
-LAUNCHES, LAUNCH_TURNS, LAUNCH_WIDTH = 4_000, 3, 1  # in a row, more than 40 times what the queue and the driver hold; ticks
-# ticks from one to the next; the core allows no fewer than 128
-LAUNCH_GAPS = (
-    *(128, 136, 144, 152, 160, 170, 180, 190, 200, 225, 250, 275, 300, 330, 360, 400, 450, 500, 560, 640, 720, 800, 900, 1000, 1120),
-    *(1250, 1400, 1600, 1800, 2000, 2250, 2500, 2800, 3200, 3600, 4000, 5000, 7000, 10_000),
-)
-PINS_EARLY = 5  # ticks: the record of the pins counts from the reset of a board whose bus has half its clock
 BUS_CYCLES = 49  # of an event, docs/bridge.md
 STIMULUS_SECONDS = 4  # from the board's start to the first byte that others send
 TTY = "/dev/ttyPULSE0"
@@ -62,7 +53,6 @@ class Bench:
     def __init__(self, steady=True):
         """steady: the board must keep its time, else BenchError."""
         self.steady, self.guest = steady, pc_rig.boot(KERNEL)
-        self.pins = []  # of the last run whose board recorded them
         self.program = self.guest.guest_program(PROGRAM)
 
     def run(self, *cases, before=(), when=None, **board):
@@ -75,8 +65,7 @@ class Bench:
         files, boards = {**files, PROGRAM: self.program}, [{"record": False, "bus_divider": 1, **board}]
         attempts = ATTEMPTS if self.steady else 1
         while True:
-            result = self.guest.run(script, files, boards=boards, when=when, seconds=RUN_SECONDS)
-            figures, self.pins = spoken(result.lines), result.pins
+            figures = spoken(self.guest.run(script, files, boards=boards, when=when, seconds=RUN_SECONDS).lines)
             off = max(abs(case["took"][0][5]) for case in figures if "took" in case)
             attempts -= 1
             if off <= STEADY_NS or not attempts:
@@ -106,24 +95,6 @@ class Bench:
 
         gap = first_true(lossless, GAPS)
         return gap and {"gap": gap, "turns": kept[gap]}
-
-    def launches(self, gap, baud=None, count=LAUNCHES, turns=LAUNCH_TURNS):
-        """[{"sustained": whether all pulses in a row have left at their ticks, and as cost()}, ...], one every `gap` ticks."""
-        cases = self.run(*[f"launches {count} {gap} {LAUNCH_WIDTH}"] * turns, baud=baud, record=True)
-        pins = [(tick + PINS_EARLY, pin, level) for tick, pin, level in self.pins]
-        whole = whole_rows([figures["row"][0] for figures in cases], pins, gap, LAUNCH_WIDTH, count)
-        return [{"sustained": sustained, **cost(figures)} for sustained, figures in zip(whole, cases)]
-
-    def fastest_launches(self, baud):
-        """The turns with the shortest of LAUNCH_GAPS at which all are sustained, with `gap`; None if there is none."""
-        kept = {}
-
-        def sustained(gap):
-            kept[gap] = self.launches(gap, baud)
-            return all(turn["sustained"] for turn in kept[gap])
-
-        gap = first_true(sustained, LAUNCH_GAPS)
-        return gap and {"gap": gap, **{key: median(turn[key] for turn in kept[gap]) for key in ("busy", "thread", "requests")}}
 
     def idle(self, ms=IDLE_MS):
         """{"without": cost, "attached": cost} while no program uses it."""
@@ -237,12 +208,6 @@ def measure():
     return figures
 
 
-def measure_launches():
-    """{line: fastest_launches()}, of JSON's types."""
-    bench = Bench()
-    return {line: bench.fastest_launches(baud) for line, baud in LAUNCH_LINES.items()}
-
-
 def shortcomings(figures):
     """What falls short of the aims."""
     best, idle = figures["events"]["3 Mbaud"]["best"], figures["idle"]["attached"]["busy"]
@@ -282,13 +247,6 @@ at with each answer. Both directions share the requests.""",
 over what came, and two switches to the driver's thread. While idle there is one every `idle_us`, or
 a thirtieth as many if no program wants to know anything, as here.""",
 }
-
-
-LAUNCH_LIMITS = f"""\
-What limits: a launch is 16 bytes on the line. A request carries at most 14 of them, and the next one
-waits for its answer. The queue holds 64. The driver learns from an answer, at the next poll, that 16
-of them have left. So the rest has to last for a poll interval and the requests that refill it. The
-core itself allows a launch every 128 cycles, {HZ // 128:,} a second at {HZ // 10**6} MHz."""
 
 
 def lines(figures):
@@ -377,23 +335,3 @@ def lines(figures):
     ]
     out += ["", LIMITS["cpu"]]
     return out + missed_lines(figures["missed"])
-
-
-def launch_lines(figures):
-    """The table of measure_launches()."""
-    out = [
-        "The PC and the simulated board of [a board on a cable](#a-board-on-a-cable), by the wall clock. A",
-        f"program writes {LAUNCHES:,} pulses to its claim ([chardev.md](chardev.md#timed-launches)), evenly spaced, as the",
-        "queue has room for them, and reads the outcome of each. The rate is the highest of those tried at",
-        f"which all of them leave at their ticks, by the pin, {LAUNCH_TURNS} times in a row.",
-        "",
-        "| line | launches a second | requests per second | CPU | thread |",
-        "|---|---|---|---|---|",
-    ]
-    for line, best in figures.items():
-        if best:
-            cells = (f"**{HZ / best['gap']:,.0f}**", f"{best['requests']:,.0f}", f"{best['busy']:.0%}", f"{best['thread']:.0%}")
-        else:
-            cells = (f"less than {HZ / LAUNCH_GAPS[-1]:,.0f}", "-", "-", "-")
-        out.append(f"| {line} | {' | '.join(cells)} |")
-    return [*out, "", LAUNCH_LIMITS]

@@ -3,7 +3,6 @@
 docs/benchmarks.md."""
 
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -64,38 +63,6 @@ def test_idle(bench):
     # Counted in hundredths of a second: so short a time may have none, or one too few.
     assert without["busy"] < 1 and attached["busy"] < 1
     assert min(cable_bench.spin(bench.program)) > 0
-
-
-@pytest.mark.wallclock
-def test_launches_in_a_row(bench):
-    """More than the queue holds, twice: all leave at their ticks, at a rate that a slow machine can keep."""
-    turns = bench.launches(10_000, 115_200, count=150, turns=2)
-    assert [turn["sustained"] for turn in turns] == [True, True] and all(turn["requests"] > 1 for turn in turns)
-
-
-def test_launches_too_fast_for_the_line(bench):
-    """Reported; those that leave do so at their ticks. 200 entries of 16 bytes take 320 ms, not 26 ms."""
-    (turn,) = bench.launches(128, 100_000, count=200, turns=1)
-    assert not turn["sustained"]
-
-
-def test_a_launch_that_is_not_on_the_pin(bench, monkeypatch):
-    """It is no figure, though the program had its outcome."""
-    kept = bench.guest.run
-
-    def run(*words, **options):
-        result = kept(*words, **options)
-        return replace(result, pins=[change for change in result.pins if change.pin != "tx"])
-
-    monkeypatch.setattr(bench.guest, "run", run)
-    with pytest.raises(BenchError, match="one every 10000 ticks: 3 pulses are missing, or are not as asked for"):
-        bench.launches(10_000, count=3, turns=1)
-
-
-def test_the_table_of_launches():
-    best = {"gap": 250, "busy": 0.301, "thread": 0.1, "requests": 1234.4}
-    rows = [line for line in cable_bench.launch_lines({"a": best, "b": None}) if line.startswith("| ")]
-    assert rows[1:] == ["| a | **4,000** | 1,234 | 30% | 10% |", "| b | less than 100 | - | - | - |"]
 
 
 def test_a_busy_machine_is_reported(monkeypatch):

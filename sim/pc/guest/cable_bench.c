@@ -11,7 +11,6 @@
 
 #include "cases.h"
 #include "guest.h"
-#include "launches.h"
 #include "ports.h"
 
 #define SILENCE_MS	1000	/* after which no more events come, when the board's time is past the last one */
@@ -312,21 +311,6 @@ static void case_wake(char **words)
 	tell_took(since, moment());
 }
 
-static void case_launches(char **words)
-{
-	int fd = open_device(0), claim = claim_for_row(fd);
-	struct launch_row row = make_row(fd, START_S * clock_hz(fd), atoll(words[1]),
-					 atoll(words[2]), atoll(words[0]));
-	struct moment since = moment();
-	struct row_outcome outcome = launch_row(fd, claim, &row);
-
-	tell_took(since, moment());
-	tell_row(&row, outcome);
-	free(row.list);
-	close(claim);
-	close(fd);
-}
-
 static int open_words(char **words)
 {
 	return open_raw(words[0], O_NONBLOCK, strtoul(words[1], NULL, 10), 0);
@@ -414,8 +398,6 @@ static const struct guest_case cases[] = {
 	  .what = "GAP COUNT: edges on aux0, one every GAP ticks, by a train of frames" },
 	{ "wake", .with = case_wake, .words = 2,
 	  .what = "COUNT TRAIN: launches, each waited for; TRAIN: ticks between others' events, or 0" },
-	{ "launches", .with = case_launches, .words = 3,
-	  .what = "COUNT PERIOD WIDTH: launches pulses in a row, times in ticks" },
 	{ "send", .with = case_send, .words = 3,
 	  .what = "TTY BAUD BYTES: writes them, until the last has left" },
 	{ "receive", .with = case_receive, .words = 3, .what = "TTY BAUD BYTES: reads; `go` before" },
