@@ -470,6 +470,15 @@ def sequences() -> list[Row]:
             "CPU of 50 MHz, also with another busy process",
             "[benchmarks.md](benchmarks.md#launches-in-a-row-on-the-soc)",
         ),
+        *(
+            (
+                f"launches in a row through the driver, a cable at {name}",
+                found(b, rf"\| {name} \| \*\*([\d,]+)\*\* \| [\d,]+ \| \d+% \|") + " entries/s",
+                "measured with a board of " + found(b, r"the board and its bus at\n([\d.]+) MHz") + " MHz",
+                "[benchmarks.md](benchmarks.md#launches-in-a-row-on-a-cable)",
+            )
+            for name in ("115,200 baud", "3 Mbaud")
+        ),
         ("board of the kernel driver, by the computer", "as measured at the start", f"at least {si(LAG_SECONDS, 's')} behind a wait", cli),
     ]
 

@@ -192,6 +192,25 @@ def test_cable():
     assert len(queued) == len(launches) and {request["words"] for request in queued} == {6}
 
 
+def test_list_on_a_cable():
+    """A list is written in full requests, four for each look at the board's session, and their answers tell how much room there is."""
+    with Board() as board:
+        run = cable_boot(["list"], [board], name="watch")
+    assert run.status == [0] * 6 and not run.complaints, run.log
+    assert [launch["tag"] for launch in traced(run, 2, "launch") if not launch["error"]] == list(range(64))
+    address = {register.name: CSR + 4 * register.index for register in regs.CSRS}
+    launch = WINDOW + regs.REGIONS["LAUNCH"][0]
+    wanted = {launch: "launches", address["session"]: "session", address["ready"]: "room"}
+    asked = [
+        (wanted[request["address"]], (request["bytes"] - 12) // 16 if request["address"] == launch else None)
+        for request in traced(run, 2, "transaction")
+        if request["address"] in wanted
+    ]
+    session, full, room = ("session", None), ("launches", 14), ("room", None)
+    # The rest of the list finds that the queue has filled.
+    assert asked == [session, full, full, full, full, session, room, ("launches", 8), session, room]
+
+
 def test_bad_cable():
     """A repeated request is traced with its number of tries."""
     run, _ = cable(damage=Damage(lose=2e-3))

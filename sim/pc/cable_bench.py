@@ -288,7 +288,7 @@ a thirtieth as many if no program wants to know anything, as here.""",
 LAUNCH_LIMITS = f"""What limits is how soon the queue is refilled. It holds 64 launches, and the driver learns at a poll that
 16 of them have left. For up to 56 launches it asks the board for its session and its tick, then sends
 four requests of 14 launches, two at a time. Between these it polls the board, which brings the
-outcomes. A request of 14 launches is 236 bytes. It takes 27 ms at 115,200 baud, and 3.8 ms at 3 Mbaud,
+outcomes. A request of 14 launches is 236 bytes. It takes 27 ms at 115,200 baud, and 3.5 ms at 3 Mbaud,
 of which more than half are the board's bus. The core itself allows a launch every 128 cycles,
 {LAUNCH_HZ // 128:,} a second at {LAUNCH_HZ / 10**6:g} MHz."""
 

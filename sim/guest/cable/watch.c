@@ -347,6 +347,28 @@ static void watch_cable(void)
 	detach(held, port);
 }
 
+/* A list that is longer than the board's queue, at once. */
+static void watch_list(void)
+{
+	struct litepulse_launch launches[64 + 6];
+	int held = attach(port), pulse = open_pulse();
+	int fd = claim_device(pulse, 0, O_CLOEXEC | O_NONBLOCK);
+	const __u64 far = now(pulse) + 1000ull * LEAD_CYCLES;
+
+	CHECK(info_of(pulse).launch_depth == 64);
+	for (unsigned int i = 0; i < ARRAY_SIZE(launches); i++)
+		launches[i] = LAUNCH(.tick = far + 1000 * i, .tag = i, .width = 100,
+				     .kind = LITEPULSE_LAUNCH_PULSE);
+	enable(1);
+	CHECK(write(fd, launches, sizeof(launches)) == 64 * sizeof(launches[0]));
+	enable(0);
+	CHECK(write(fd, &launches[64], sizeof(launches[0])) < 0 && errno == EAGAIN);
+	print_file("trace", TRACING "trace");
+	close(fd);
+	close(pulse);
+	detach(held, port);
+}
+
 static void watch_unplug(void)
 {
 	pthread_t thread;
@@ -371,6 +393,7 @@ static const struct guest_case cases[] = {
 	{ "unbind", watch_unbind, "it is read while the board goes and comes back" },
 	/* Of a board on a cable: */
 	{ "cable", watch_cable, "PORT: requests, launches and edges; the state beside sysfs" },
+	{ "list", watch_list, "PORT: requests for a list of launches" },
 	{ "unplug", watch_unplug, "PORT: the state is read while it is detached and attached" },
 	{ }
 };
