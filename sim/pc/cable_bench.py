@@ -82,7 +82,10 @@ class Bench:
             attempts -= 1
             if off <= STEADY_NS or not attempts:
                 break
-        check(off <= STEADY_NS or not self.steady, f"this machine is too busy or too slow: the board's time is {off / 1e6:.0f} ms off at the end")
+        check(
+            off <= STEADY_NS or not self.steady,
+            f"this machine is too busy or too slow: the board's time is {off / 1e6:.0f} ms off at the end",
+        )
         return figures if before else figures[1:]
 
     def events(self, gap, baud=None, late=0, seconds=EVENT_SECONDS, turns=EVENT_TURNS):
@@ -384,7 +387,7 @@ def lines(figures):
 def launch_lines(figures):
     """The table of measure_launches()."""
     out = [
-        f"The PC and the simulated board of [a board on a cable](#a-board-on-a-cable), the board and its bus at",
+        "The PC and the simulated board of [a board on a cable](#a-board-on-a-cable), the board and its bus at",
         f"{LAUNCH_HZ / 10**6:g} MHz; by the wall clock. A program writes {LAUNCHES:,} pulses to its claim",
         "([chardev.md](chardev.md#timed-launches)), evenly spaced, as the queue has room for them, and reads the",
         "outcome of each. The rate is the highest of those tried at which all of them leave at their ticks,",
