@@ -201,14 +201,14 @@ def test_list_on_a_cable():
     address = {register.name: CSR + 4 * register.index for register in regs.CSRS}
     launch = WINDOW + regs.REGIONS["LAUNCH"][0]
     wanted = {launch: "launches", address["session"]: "session", address["ready"]: "room"}
-    asked = [
+    requests = [
         (wanted[request["address"]], (request["bytes"] - 12) // 16 if request["address"] == launch else None)
         for request in traced(run, 2, "transaction")
         if request["address"] in wanted
     ]
     session, full, room = ("session", None), ("launches", 14), ("room", None)
     # The rest of the list finds that the queue has filled.
-    assert asked == [session, full, full, full, full, session, room, ("launches", 8), session, room]
+    assert requests == [session, full, full, full, full, session, room, ("launches", 8), session, room]
 
 
 def test_bad_cable():

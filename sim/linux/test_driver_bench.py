@@ -73,12 +73,12 @@ def test_a_row_must_be_on_the_pin():
         (whole,) = whole_rows([[1000, *outcome]], [(0, "tx", 1), *moves], 500, 24, 3)
         return whole
 
-    *first, (tick, width) = asked = [(1000 + 500 * k, 24) for k in range(3)]
-    assert judge(asked, 3, 0, 0, -1)
+    *first, (tick, width) = requested = [(1000 + 500 * k, 24) for k in range(3)]
+    assert judge(requested, 3, 0, 0, -1)
     for outcome in ((2, 0, 1, -1), (2, 0, 0, 2), (2, 1, 0, -1), (2, 0, 0, -1)):
         assert not judge(first, *outcome)
     for last, odd in (([], 1), ([(tick + 1, width)], 2), ([(tick, width + 1)], 2)):
-        with pytest.raises(BenchError, match=f"launches, one every 500 ticks: {odd} pulses are missing, or are not as asked for"):
+        with pytest.raises(BenchError, match=f"launches, one every 500 ticks: {odd} pulses are missing, or are not as requested"):
             judge([*first, *last], 3, 0, 0, -1)
     with pytest.raises(BenchError, match="1 pulses are missing"):
         judge([*first, (tick + 1, width)], 2, 0, 0, 2)

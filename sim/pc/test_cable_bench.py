@@ -88,7 +88,7 @@ def test_a_launch_that_is_not_on_the_pin(bench, monkeypatch):
         return replace(result, pins=[change for change in result.pins if change.pin != "tx"])
 
     monkeypatch.setattr(bench.guest, "run", run)
-    with pytest.raises(BenchError, match="one every 10000 ticks: 3 pulses are missing, or are not as asked for"):
+    with pytest.raises(BenchError, match="one every 10000 ticks: 3 pulses are missing, or are not as requested"):
         bench.launches(10_000, count=3, turns=1)
 
 
