@@ -106,7 +106,8 @@ def test_a_bridge_without_frames_gets_plain_commands(version):
     memory = Memory()
     memory.words.update({BRIDGE + 4: version, 0x40: 6})
     with Server(memory) as server:
-        bus = open_port(server.spec)
+        # An answer that is late on a busy machine is requested again, in a frame; none comes to the frame of version 3.
+        bus = open_port(server.spec, timeout=1 if version == 3 else 20)
         bus.use_frames(BRIDGE)
         bus.write(0x44, [9])
         assert not bus.framed and bus.read(0x40, 2) == [6, 9]
