@@ -41,9 +41,9 @@
       end
     end
   endgenerate
-  // the age of an edge, in place of the low bits of its word
+  // the age of an edge, in place of the low bits of its word: any of the upper half, where the program has no other (assemble.py)
   logic [31:0] g_hides;
-  assign g_hides = (SEQUENCE && !g_thread && b == litepulse_program_pkg::S_WORD_AGE)
+  assign g_hides = (SEQUENCE && !g_thread && b[4])
       ? (32'hffffff00 + 32'(age)) * 32'(S) + 32'(age_off & 3'(S - 1)) : '1;
   assign g_writes = g_cycle == 2'd1 && g_result_valid && g_code[litepulse_program_pkg::F_WE] && !rst;  // of the one before
   assign g_cond   = {g_thread ? train_cond : queue_cond, g_result[31], g_result[31:0] == 32'd0, !g_result[32], g_result[32], 1'b0};
