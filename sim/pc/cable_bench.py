@@ -323,7 +323,7 @@ def lines(figures):
     for line, found in figures["events"].items():
         best, flood = found["best"], found["flood"]
         if best:
-            out.append(row(f"{line}, none lost", f"**{LAUNCH_HZ / best['gap']:,.0f}**", best))
+            out.append(row(f"{line}, none lost", f"**{HZ / best['gap']:,.0f}**", best))
         else:
             out.append(f"| {line}, none lost | less than {HZ / GAPS[-1]:,.0f} | - | - | - | - | - |")
         out.append(row(f"{line}, {HZ // FLOOD_GAP:,} a second happen", f"{flood['carried']:,.0f} carried", flood))

@@ -176,3 +176,10 @@ def test_shortfalls_are_listed():
         "1.0% of the emulated CPU while idle, not under 1%",
     ]
     assert cable_bench.shortcomings(figures(None, 0))[0].startswith("0 events/s")
+
+
+def test_rates_of_the_events_table():
+    """Of a board at 1 MHz, not of the slower one that launches are measured with."""
+    for gap, rest in ((91, "**10,989** | 100 "), (None, "less than 5,000 | - ")):
+        rows = [line for line in cable_bench.lines(figures(gap, 0.0)) if line.startswith("| unlimited, none lost | ")]
+        assert len(rows) == 1 and rows[0].startswith(f"| unlimited, none lost | {rest}")
