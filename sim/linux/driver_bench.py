@@ -432,11 +432,13 @@ def lines(figures):
 def launch_lines(figures):
     """The table of measure_launches()."""
     out = [
-        f"The Linux and the loads of [the driver beside liteuart](#the-driver-beside-liteuart), {HZ // 10**6} MHz; exact. A program",
-        f"writes {LAUNCHES:,} pulses of {LAUNCH_WIDTH} ticks to its claim ([chardev.md](chardev.md#timed-launches)), evenly spaced, as the",
-        "queue has room for them, and reads the outcome of each. The shortest of the periods tried at which",
-        f"all of them leave at their ticks, by the pin, in each of {len(LAUNCH_LEADS)} runs that begin at other places of the",
-        "scheduler's tick.",
+        "How many launches a second a program can feed to the queue, none late. The Linux and the loads are",
+        f"those of [the driver beside liteuart](#the-driver-beside-liteuart), {HZ // 10**6} MHz; exact.",
+        "",
+        f"A program writes {LAUNCHES:,} pulses of {LAUNCH_WIDTH} ticks to its claim",
+        "([chardev.md](chardev.md#timed-launches)), evenly spaced, as the queue has room for them. It reads",
+        "the outcome of each. The period is the shortest of those tried at which all of them leave at their",
+        f"ticks, by the pin. It held in each of {len(LAUNCH_LEADS)} runs, which begin at other places of the scheduler's tick.",
         "",
         "| load | launches a second | cycles from one to the next |",
         "|---|---|---|",

@@ -288,11 +288,13 @@ a thirtieth as many if no program wants to know anything, as here.""",
 }
 
 
-LAUNCH_LIMITS = f"""What limits is how soon the queue is refilled. It holds 64 launches, and the driver learns at a poll that
-16 of them have left. For up to 56 launches it asks the board for its session and its tick, then sends
-four requests of 14 launches, two at a time. Between these it polls the board, which brings the
-outcomes. A request of 14 launches is 236 bytes. It takes 27 ms at 115,200 baud, and 3.5 ms at 3 Mbaud,
-of which more than half are the board's bus. The core itself allows a launch every 128 cycles,
+LAUNCH_LIMITS = f"""What limits is how soon the queue is refilled. It holds 64 launches, and the driver learns at a
+poll that 16 of them have left. For up to 56 launches it asks the board for its session and its
+tick. Then it sends four requests of 14 launches, two at a time. Between these it polls the board,
+which brings the outcomes.
+
+A request of 14 launches is 236 bytes. It takes 27 ms at 115,200 baud, and 3.5 ms at 3 Mbaud, of
+which more than half are the board's bus. The core itself allows a launch every 128 cycles,
 {LAUNCH_HZ // 128:,} a second at {LAUNCH_HZ / 10**6:g} MHz."""
 
 
@@ -387,11 +389,13 @@ def lines(figures):
 def launch_lines(figures):
     """The table of measure_launches()."""
     out = [
-        "The PC and the simulated board of [a board on a cable](#a-board-on-a-cable), the board and its bus at",
-        f"{LAUNCH_HZ / 10**6:g} MHz; by the wall clock. A program writes {LAUNCHES:,} pulses to its claim",
-        "([chardev.md](chardev.md#timed-launches)), evenly spaced, as the queue has room for them, and reads the",
-        "outcome of each. The rate is the highest of those tried at which all of them leave at their ticks,",
-        f"by the pin, {LAUNCH_TURNS} times in a row.",
+        "How many launches a second a program can feed to the queue, none late. The PC and the simulated",
+        "board are those of [a board on a cable](#a-board-on-a-cable), the board and its bus at",
+        f"{LAUNCH_HZ / 10**6:g} MHz; by the wall clock.",
+        "",
+        f"A program writes {LAUNCHES:,} pulses to its claim ([chardev.md](chardev.md#timed-launches)), evenly",
+        "spaced, as the queue has room for them. It reads the outcome of each. The rate is the highest of",
+        f"those tried at which all of them leave at their ticks, by the pin, {LAUNCH_TURNS} times in a row.",
         "",
         "| line | launches a second | requests per second | CPU | thread |",
         "|---|---|---|---|---|",
