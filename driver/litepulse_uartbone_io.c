@@ -295,49 +295,43 @@ static int litepulse_link_look_for_room(struct litepulse_link *link, const unsig
 /* Launches that fit one request. */
 #define LAUNCHES_AT_ONCE 14u
 
-/* `fresh`: the room that is known is that of the answer before. */
-static int litepulse_link_launch_some(struct litepulse_link *link, const u32 *words,
-				      unsigned int count, bool fresh)
+/* Sends launches for which there is room, and learns how much there is then. */
+static int litepulse_link_send_launches(struct litepulse_link *link, const u32 *words,
+					unsigned int count)
 {
-	struct litepulse_request *request;
+	struct litepulse_request *request = litepulse_bus_request(link);
 	u32 state[STATE_WORDS];
-	int error = 0;
+	int error;
 
-	count = min(count, LAUNCHES_AT_ONCE);
-	if (!fresh)
-		error = litepulse_link_look_for_room(link, &link->free_launch, count);
-	count = min(count, link->free_launch);
-	if (error || !count)
-		return error;
-	request = litepulse_bus_request(link);
 	request->once = true;
 	litepulse_bus_write(request, litepulse_link_window(LITEPULSE_WIN_LAUNCH), words, 4 * count);
 	litepulse_link_read_state(request);
 	error = litepulse_bus_transact(link, state, NULL);
-	if (error)
-		return error;
-	litepulse_link_take_state(link, state);
-	return count;
+	if (!error)
+		litepulse_link_take_state(link, state);
+	return error;
 }
 
 static int litepulse_link_launch(void *context, const u32 *words, unsigned int count)
 {
 	struct litepulse_link *link = context;
-	unsigned int done = 0;
-	int taken = litepulse_bus_lock_killable(link);
+	unsigned int done = 0, some;
+	int error = litepulse_bus_lock_killable(link);
 
 	/* Nothing was written. */
-	if (taken)
-		return taken;
-	while (done < count) {
-		taken = litepulse_link_launch_some(link, words + 4 * done, count - done, done);
-		if (taken <= 0)
-			break;
-		done += taken;
+	if (error)
+		return error;
+	error = litepulse_link_look_for_room(link, &link->free_launch,
+					     min(count, LAUNCHES_AT_ONCE));
+	while (!error && done < count && link->free_launch) {
+		some = min3(count - done, LAUNCHES_AT_ONCE, link->free_launch);
+		error = litepulse_link_send_launches(link, words + 4 * done, some);
+		if (!error)
+			done += some;
 	}
 	mutex_unlock(&link->bus);
 	litepulse_link_kick(link);
-	return done ?: taken;
+	return done ?: error;
 }
 
 /* Bytes that fit one request, in words of four and one of what is left. */

@@ -4,6 +4,8 @@
 from sim.guest.pins import pulses
 from sim.measured import check
 
+LAUNCHES = 4_000  # in a row, more than 40 times what the queue, the driver and a buffer of the program hold
+
 
 def whole_rows(rows, pins, period, width, count):
     """[whether all launches of a row have left, each at its tick] of rows: (START, GOT, WRONG, REFUSED, BEHIND) as the guest prints them.

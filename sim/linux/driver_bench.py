@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
-from sim.guest.launches import whole_rows
+from sim.guest.launches import LAUNCHES, whole_rows
 from sim.guest.pins import changes
 from sim.linux import linux_rig
 from sim.measured import check, first_true, missed_lines
@@ -34,7 +34,6 @@ WAYS = {"events": "read from the chardev", "ring": "taken from the ring of a fil
 EVENTS_AIM = {"events": {"idle": 100_000, "loaded": 100_000}, "ring": {"idle": 150_000}}  # a second
 RX_BAUDS = (57600, 115200, 230400, 460800, 921600, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 6_250_000, 12_500_000)
 RX_BYTES, RX_SECONDS = 16_384, Fraction(3, 10)  # in a row, whichever is less
-LAUNCHES = 4_000  # in a row, more than 40 times what the queue, the driver and a buffer of the program hold
 # cycles from one to the next
 LAUNCH_PERIODS = (
     *(500, 550, 600, 650, 700, 750, 800, 850, 900, 950, 1000, 1050, 1100, 1200, 1300, 1400, 1500, 1600, 1800, 2000, 2250, 2500, 2750, 3000),

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from sim.guest.launches import whole_rows
+from sim.guest.launches import LAUNCHES, whole_rows
 from sim.measured import check, first_true, missed_lines
 from sim.pc import pc_rig
 from sim.pc.board import HZ
@@ -31,7 +31,7 @@ BAUDS = tuple(HZ // n for n in (4, 5, 8, 10, 16, 20, 32, 64))
 BYTES = 20_000
 LAUNCH_LINES = {"115,200 baud": 115_200, "3 Mbaud": LINE_BAUD}
 LAUNCH_HZ = 500_000  # so that a slow machine keeps up while the pins are recorded
-LAUNCHES, LAUNCH_TURNS, LAUNCH_WIDTH = 4_000, 3, 1  # in a row, more than 40 times what the queue and the driver hold; ticks
+LAUNCH_TURNS, LAUNCH_WIDTH = 3, 1  # ticks
 # ticks from one to the next; the core allows no fewer than 128
 LAUNCH_GAPS = (
     *(128, 150, 175, 200, 225, 250, 275, 300, 310, 320, 330, 340, 350, 360, 370, 380, 390, 400, 420, 440, 460, 480, 500, 550, 600, 700),
