@@ -74,7 +74,7 @@ BENCHES = {
     "litepulse_receive": ("tb_streams", "tb_capture"),
     "litepulse_receive_store": ("tb_streams",),
     "litepulse_responder": ("tb_responder",),
-    "litepulse_sequencer": ("tb_launch", "tb_train"),
+    "litepulse_sequencer": ("tb_launch", "tb_train", "tb_sequence"),
     "litepulse_slot": ("tb_launch", "tb_train"),
     "litepulse_timebase": ("tb_capture",),
     "litepulse_watchdog": ("tb_watchdog",),

@@ -23,16 +23,23 @@ from sim.bridge_rules import SESSION, Watcher
 from sim.cocotb_rig import dies_with_us
 from sim.driver.uml import boot, build_modules
 from sim.guest.cable_programs import program
-from sim.guest.driver_tree import driver_copy
+from sim.guest.driver_tree import DRIVER, driver_copy
 from sim.guest.rate_register import RateRegister
 
 # Cycles that a board goes on after each command: it does not keep the machine busy while idle.
 LOCKSTEP = 20_000
 
 
+def mistake(file, right, wrong):
+    """One for modules(): in a file of the driver there is `wrong` instead of `right`. Fails where it is written, not only when its turn
+    comes, if the file does not have `right`."""
+    assert right in (DRIVER / file).read_text(), f"the fault for {file} changes nothing"
+    return file, right, wrong
+
+
 @functools.lru_cache(maxsize=None)
 def modules(*mistakes, **kernel):
-    """{name: path} of the driver's modules. `mistakes`: each (file, what is there, what is to be there instead).
+    """{name: path} of the driver's modules. `mistakes`: of mistake().
 
     `kernel`: see uml.build_modules().
     """
@@ -40,9 +47,7 @@ def modules(*mistakes, **kernel):
         return build_modules(driver_copy("cable"), **kernel)
     folder = driver_copy("cable-mistake")
     for file, right, wrong in mistakes:
-        text = (folder / file).read_text()
-        assert right in text, f"the fault for {file} changes nothing"
-        (folder / file).write_text(text.replace(right, wrong))
+        (folder / file).write_text((folder / file).read_text().replace(right, wrong))
     return build_modules(folder, **kernel)
 
 
@@ -208,9 +213,11 @@ class OtherBridge(Rated):
 LINE = "litepulse_uartbone_line.c"
 # This kernel's serial lines have no bit rate: the driver takes any for set, and says on the line which.
 REPORTS_RATE = (
-    (LINE, "int litepulse_line_set_baud(struct", '#include "litepulse_compat.h"\n\nint litepulse_line_set_baud(struct'),
-    (LINE, "\tstruct ktermios settings;\n\tint error = -ENODEV;", "\tstruct ktermios settings;\n\tint error = -ENODEV;\n\tu8 note[9];"),
-    (
+    mistake(LINE, "int litepulse_line_set_baud(struct", '#include "litepulse_compat.h"\n\nint litepulse_line_set_baud(struct'),
+    mistake(
+        LINE, "\tstruct ktermios settings;\n\tint error = -ENODEV;", "\tstruct ktermios settings;\n\tint error = -ENODEV;\n\tu8 note[9];"
+    ),
+    mistake(
         LINE,
         "\t\terror = abs((int)tty_get_baud_rate(link->tty) - (int)baud) <= baud / 50 ? 0 :\n\t\t\t\t\t\t\t\t\t\t\t  -EINVAL;\n",
         '\t\tmemcpy(note, "\\xf0rate", 5);\n\t\tput_unaligned_be32(baud, note + 5);\n'

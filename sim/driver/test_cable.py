@@ -31,6 +31,7 @@ from sim.driver.cable_rig import (
     Watched,
     Witness,
     cable_boot,
+    mistake,
     modules,
 )
 from sim.driver.hostile import CannotPack
@@ -136,12 +137,14 @@ def test_long_answers_never_come():
     assert damaged > 3 and damaged <= int(counts["repeats"]) < 2 * damaged + FEW and counts["failures"] == "0", (damaged, counts)
 
 
+WORKER = "litepulse_board_write_line(container_of("
+LATE_WORKER = mistake("litepulse_board.c", WORKER, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{WORKER}")
+
+
 def test_order_of_bytes_and_settings():
     """A byte is sent with the settings of the time when it was written, also when these are passed to the board late."""
-    worker = "litepulse_board_write_line(container_of("
-    late = modules(("litepulse_board.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
     with Board(wired=False) as board:
-        run = cable_boot(["loop"], [board], made=late)
+        run = cable_boot(["loop"], [board], made=modules(LATE_WORKER))
     check(run, 1)
 
 
@@ -225,6 +228,12 @@ def test_a_machine_that_is_starved():
     assert stood and counts["failures"] == "0" and int(counts["repeats"]) > 0 and watcher.broken == [], (counts, watcher.broken)
 
 
+# Watched reports a faster bus clock than this slow board has. The driver would compute the watchdog's limit from it.
+SLOW_CLOCK = mistake("litepulse_board.c", "(bus_hz ?: lp->clock_num / lp->clock_den)", "(lp->clock_num / lp->clock_den / 2)")
+# At the base rate what comes first afterwards is to be the poller, which frees records: not who looks every second, and only reads.
+RARE_WATCH = mistake("litepulse_core.c", "#define WATCH_INTERVAL HZ", "#define WATCH_INTERVAL (60 * HZ)")
+
+
 @pytest.mark.wallclock  # the board's time goes by it
 @pytest.mark.parametrize(
     "seconds, baud, left",
@@ -256,13 +265,11 @@ def test_a_machine_that_stands_still(seconds, baud, left):
     def started(*arguments):
         threading.Thread(target=stop, args=arguments, daemon=True).start()
 
-    # Watched reports a faster bus clock than this slow board has. The driver would compute the watchdog's limit from it.
-    # At the base rate what comes first afterwards is to be the poller, which frees records: not who looks every second, and only reads.
-    rarely = [] if baud else [("litepulse_core.c", "#define WATCH_INTERVAL HZ", "#define WATCH_INTERVAL (60 * HZ)")]
-    clock = ("litepulse_board.c", "(bus_hz ?: lp->clock_num / lp->clock_den)", "(lp->clock_num / lp->clock_den / 2)")
     with Board("--pace", "--pulse-hz", SLOW_HZ, between=Watched, lockstep=None) as board:
         board.between.watcher.bus_hz = SLOW_HZ / 2
-        run = cable_boot([f"standstill {baud}"], [board], made=modules(*REPORTS_RATE, clock, *rarely), started=started)
+        run = cable_boot(
+            [f"standstill {baud}"], [board], made=modules(*REPORTS_RATE, SLOW_CLOCK, *([] if baud else [RARE_WATCH])), started=started
+        )
         requested, word = board.between.register.requested, board.between.register.word_of(1_000_000)
     check(run, 1)
     assert counted(run).items() >= left.items() and requested.count(word) == (2 if baud else 0), (counted(run), requested)
@@ -272,10 +279,8 @@ def test_a_machine_that_stands_still(seconds, baud, left):
 
 def test_breaks():
     """TIOCSBRK and TIOCCBRK return when the break has begun and ended: none is shortened or lost, however late the worker is."""
-    worker = "litepulse_board_write_line(container_of("
-    late = modules(("litepulse_board.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
     with Board() as board:
-        run = cable_boot(["breaks"], [board], made=late)
+        run = cable_boot(["breaks"], [board], made=modules(LATE_WORKER))
     check(run, 1)
 
 
@@ -304,12 +309,12 @@ def test_a_bridge_that_cannot_pack():
 
 
 STALL = (
-    (
+    mistake(
         LINE,
         "static int litepulse_line_send_some(",
         "static bool stalled;\nmodule_param(stalled, bool, 0600);\n\nstatic int litepulse_line_send_some(",
     ),
-    (
+    mistake(
         LINE,
         "sent = link->tty->ops->write(link->tty, bytes, count);",
         "sent = stalled && litepulse_link_flight(link, 0)->stamper ? 0 : link->tty->ops->write(link->tty, bytes, count);",
@@ -341,10 +346,13 @@ def test_a_port_that_takes_nothing():
     check(stall(), 1)
 
 
+KEEPS_POINTER = mistake(LINE, "\tlitepulse_line_expect(link, flight, 0, 0, NULL);\n", "")
+
+
 def test_a_port_that_takes_nothing_control():
     """A driver that keeps its pointer to the caller reads the stack of an ended program: KASAN
     reports it, or the kernel panics."""
-    run = stall((LINE, "\tlitepulse_line_expect(link, flight, 0, 0, NULL);\n", ""))
+    run = stall(KEEPS_POINTER)
     assert any("KASAN: " in line or "Segfault" in line for line in run.complaints), run.log
 
 

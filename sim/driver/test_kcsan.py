@@ -31,7 +31,7 @@ def test_fuzz(seed):
 
 LOOP = "for (int i = 0; i < LITEPULSE_DEVICES; i++)\n\t\tlockdep_set_class("
 # Without a lock class of their own for the locks of the board's tty, beside those of its port.
-ONE_CLASS = ("litepulse_tty_serial.c", LOOP, LOOP.replace("LITEPULSE_DEVICES", "0"))
+ONE_CLASS = cable_rig.mistake("litepulse_tty_serial.c", LOOP, LOOP.replace("LITEPULSE_DEVICES", "0"))
 
 
 @long

@@ -9,7 +9,7 @@ import pytest
 
 from litepulse import regs
 from sim.core.model import BREAK, TTY, Grant, Launch, edges
-from sim.driver.cable_rig import Between, Board, PowerCut, cable_files, modules
+from sim.driver.cable_rig import Between, Board, PowerCut, cable_files, mistake, modules
 from sim.driver.slow_lin import MODULES, ON_BUS, boot_on_bus
 from sim.driver.uml import boot
 from sim.guest.frames import wave
@@ -227,7 +227,7 @@ def test_echo():
 
 # The first frame without a time goes to the board for the next tick, which is too late.
 TOO_LATE = [
-    (
+    mistake(
         "litepulse_lin_queue.c",
         "\treturn max(now + queue->ahead, queue->free);",
         """\tstatic bool late;
@@ -238,7 +238,7 @@ TOO_LATE = [
 \t}
 \treturn max(now + queue->ahead, queue->free);""",
     ),
-    ("litepulse_output.c", "launch->tick <= now)", "launch->tick < 1)"),
+    mistake("litepulse_entry.c", "entry->tick <= now", "entry->tick < 1"),
 ]
 
 
@@ -274,7 +274,7 @@ def until_mtu(mtu, what):
 # The board is set up, and its line released, only after another program has changed the network.
 MTU_UP, MTU_DOWN = 1234, 1235
 SLOW_BOARD = [
-    ("litepulse_lin_net.c", line, f"{until_mtu(mtu, str(mtu))}\n{line}")
+    mistake("litepulse_lin_net.c", line, f"{until_mtu(mtu, str(mtu))}\n{line}")
     for line, mtu in (
         ("\t\terror = litepulse_lin_respond_set_up(lin);", MTU_UP),
         ("\tlitepulse_consumer_release(lin->lp, &lin->claimant);", MTU_DOWN),
