@@ -250,9 +250,10 @@ def test_late_frames_are_sent_again():
     )
     starts = breaks(report.tx)
     assert len(starts) == 2
-    # The bytes behind the break of the first attempt may have been sent.
-    sent = [one for start, number in zip(starts, (0x10, 0x11)) for one in BUS.header(start, PIDS[number])]
-    assert [edge for edge in edges(report.tx) if edge[0] >= starts[0]] == edges(wave(sent))
+    # Of an attempt that is late the bytes behind the break may have been sent. A busy machine is late by itself, too.
+    for start, number in zip(starts, (0x10, 0x11)):
+        header = edges(wave(BUS.header(start, PIDS[number])))
+        assert [edge for edge in edges(report.tx) if header[0][0] <= edge[0] <= header[-1][0]] == header
     assert [word for word, *_ in report.echoes] == [RTR | 0x10, RTR | 0x11]
     assert [word for word, *_ in report.frames if word & ERROR] == [ERROR | NO_ACK] * 2
     assert report.found("attribute statistics/tx_packets") == [["2"]]
