@@ -137,15 +137,16 @@ async def test_promise1_relative_entries(dut):
         for tag in range(1, 100 if FAST else 60):
             relative, step = rng.random() < 0.7 and not back, rng.randrange(SPACE, 3 * SPACE)
             good, back = entries[-1].launch.valid and not entries[-1].late and not back, False
+            step += SPACE if entries[-1].late else 0  # the head of the queue is free only when that one is refused
             launch, late = pulse(bench, rng.choice((1, S, 5 * S + 1))), False
-            shape = rng.random()
+            shape = {1: 1, 2: 0.12, 3: 0}.get(tag, rng.random())  # at least one that is late, and one invalid
             if shape < 0.05:
                 launch = Launch(PULSE, None, width=2, index=3)
             elif shape < 0.1:
                 launch = Launch(PULSE, bench.profiles[1], width=0, index=1)
             elif shape < 0.15 and good:
                 step, late = rng.randrange(2), True  # touches the one before: there is no time for it
-            elif shape < 0.2 and not relative:
+            elif shape < 0.2 and good and not relative:
                 step, back = -rng.randrange(1, 200), True
             entries.append(SequenceEntry(step if relative else place + step, launch, tag, relative=relative, late=late))
             place += step
