@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SIMULATOR = os.environ.get("LITEPULSE_SIMULATOR", "")
 S = int(os.environ.get("LITEPULSE_PARAM_S", 1))
 INPUTS = int(os.environ.get("LITEPULSE_PARAM_INPUTS", 4))
+PORT = os.environ.get("LITEPULSE_PARAM_PORT", "1") == "1"  # the defaults are those of litepulse_tb
+SEQUENCE = os.environ.get("LITEPULSE_PARAM_SEQUENCE", "0") == "1"
 WRAP_BIT = int(os.environ.get("LITEPULSE_PARAM_WRAP_BIT", 0))  # if not 0, the tick count begins a little before 2**WRAP_BIT
 PHY = os.environ.get("LITEPULSE_PARAM_PHY", "").strip('"') or ("generic" if S == 1 else "model")
 # The netlist that is run, "" for the core's sources.

@@ -6,7 +6,7 @@ from fractions import Fraction
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from sim.core.bench import CONSTANTS, FAST, FULL, SPACE, Bench, S, figure
+from sim.core.bench import CONSTANTS, FAST, FULL, SEQUENCE, SPACE, Bench, S, figure
 from sim.core.model import (
     BREAK,
     BUSY,
@@ -17,6 +17,7 @@ from sim.core.model import (
     PULSE,
     QUEUE,
     REFUSED,
+    WAIT,
     Grant,
     Launch,
     Profile,
@@ -238,7 +239,8 @@ async def test_promise1_order_and_invalid(dut):
         pulse(tick + 999 * S, 4),
         QueueEntry(tick + 2000 * S, Launch(PULSE, None, width=2, index=3), 5),  # a profile that was never set
         pulse(tick + 1999 * S, 6),  # still after an entry of 2000 S
-        QueueEntry(tick + 2100 * S, Launch(3, profile, width=2, index=1), 7),
+        # A wait: of a channel that is not there, where the core has waits.
+        QueueEntry(tick + 2100 * S, Launch(WAIT, profile, 15 if SEQUENCE else 0, width=2, index=1), 7),
         pulse(tick + 2200 * S, 8, width=0),
         QueueEntry(tick + 2300 * S, Launch(BREAK, profile, 0, index=1), 9),
         pulse(0, 10),

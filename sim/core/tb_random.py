@@ -9,7 +9,7 @@ from fractions import Fraction
 import cocotb
 
 from litex_soc import regmap
-from sim.core.bench import CLOCKS, CONSTANTS, FAST, FILTER, INPUTS, LINE, LMIN, PHY, SEED, SPACE, Bench, S, figure, latencies
+from sim.core.bench import CLOCKS, CONSTANTS, FAST, FILTER, INPUTS, LINE, LMIN, PHY, PORT, SEED, SPACE, Bench, S, figure, latencies
 from sim.core.model import (
     ALWAYS,
     APPLIED,
@@ -114,7 +114,7 @@ class Scene:
         self.clocks = rng.choice(sorted(CLOCKS))
         self.fast = seed % 3 == 0  # the train is one that only stops
         # In some scenes the frames of profile 3 are marks.
-        self.marks, self.mark_width = seed % 2 == 0, rng.choice((0, 1, S + 1, rng.randrange(1, 400 * S)))
+        self.marks, self.mark_width = PORT and seed % 2 == 0, rng.choice((0, 1, S + 1, rng.randrange(1, 400 * S)))
         self.profiles = [self.format(k) for k in range(4)]
         self.lead, self.lag = rng.choice(
             ((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S)), (rng.randrange(400 * S), rng.randrange(60 * S)))
@@ -184,7 +184,8 @@ class Scene:
             assert await bench.profile(k, profile)
             if k == 0:
                 self.set_rest()
-        assert await bench.config("port", width=self.mark_width)
+        if PORT:
+            assert await bench.config("port", width=self.mark_width)
         await bench.config("driver_enable", lead=self.lead, lag=self.lag)
         await bench.filter(*self.filter)
         assert await bench.echo(self.tail)
@@ -706,9 +707,8 @@ class Scene:
 async def test_random_scenes(dut):
     """All promises at once."""
     kinds, wanted = set(), {(QUEUE, False), (TRAIN, False), (RESPONDER, False), (TTY, False)}
-    wanted |= (
-        {(QUEUE, True), (TRAIN, True), ("trigger", ON_EDGE), ("trigger", ON_BYTE), ("burst", False), "mark", "fast"} if FAST else set()
-    )
+    wanted |= {(QUEUE, True), (TRAIN, True), ("trigger", ON_EDGE), ("trigger", ON_BYTE), ("burst", False), "fast"} if FAST else set()
+    wanted |= {"mark"} if FAST and PORT else set()
     wanted |= {("trigger", ON_BREAK), ("burst", True)} if LONG else set()
     least = 20 if LONG else 2 if FAST else 1
     for number in range(3 * least):

@@ -98,7 +98,8 @@ class Chip:
 
     def simulate_core(self, modules, cases, netlist, **options):
         """cocotb_rig.simulate() of litepulse_tb with this netlist of litepulse_chip in it."""
-        parameters = {"PHY": '"ice40_ddr"', "S": 2, "INPUTS": 4, "LIN_ENTRIES": 0, "LATENCY_IN": 2, "LATENCY_OUT": 2}
+        parts = {"LIN_ENTRIES": 0, "PORT": 0, "SEQUENCE": 0}
+        parameters = {"PHY": '"ice40_ddr"', "S": 2, "INPUTS": 4, **parts, "LATENCY_IN": 2, "LATENCY_OUT": 2}
         return simulate(
             modules,
             TB.stem,

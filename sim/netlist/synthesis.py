@@ -93,7 +93,10 @@ def models(*names):
 
 @dataclass(frozen=True)
 class Netlist:
-    """The core with `samples` per cycle and `inputs`, and a PHY, for a family of FPGAs."""
+    """The core with `samples` per cycle and `inputs`, and a PHY, for a family of FPGAs.
+
+    The marker port (`port`) and waits in the queue (`sequence`) are there if the family's boards have them.
+    """
 
     name: str
     family: str
@@ -101,13 +104,20 @@ class Netlist:
     samples: int = 1
     inputs: int = 4
     lin_entries: int = 64
+    port: bool = False
+    sequence: bool = False
 
     @property
     def parameters(self):
         """Those of litepulse_pins that are not left at their defaults."""
         latency_in, latency_out = latencies(self.phy)
         sizes = {"S": self.samples, "INPUTS": self.inputs, "LIN_ENTRIES": self.lin_entries}
-        return {"PHY": f'"{self.phy}"', **sizes, "LATENCY_IN": latency_in, "LATENCY_OUT": latency_out}
+        parts = {"PORT": int(self.port), "SEQUENCE": int(self.sequence)}
+        return {"PHY": f'"{self.phy}"', **sizes, **parts, "LATENCY_IN": latency_in, "LATENCY_OUT": latency_out}
+
+    def has_parts_for(self, module):
+        """Whether the core has all that a bench is about."""
+        return {"tb_port": self.port, "tb_sequence": self.sequence}.get(module, True)
 
     @property
     def rtl(self):
@@ -175,14 +185,16 @@ class Netlist:
         )
 
 
+# What the boards with an ECP5 have beside those with an iCE40.
+ECP5 = {"port": True, "sequence": True}
 # (INPUTS + 1) * S must not exceed 16.
 NETLISTS = {
     netlist.name: netlist
     for netlist in (
         Netlist("ice40_generic", "ice40", "generic"),
         Netlist("ice40_ddr", "ice40", "ice40_ddr", 2),
-        Netlist("ecp5_generic", "ecp5", "generic"),
-        Netlist("ecp5_ddr", "ecp5", "ecp5_ddr", 2),
-        Netlist("ecp5_serdes", "ecp5", "ecp5_serdes", 4, 3),
+        Netlist("ecp5_generic", "ecp5", "generic", **ECP5),
+        Netlist("ecp5_ddr", "ecp5", "ecp5_ddr", 2, **ECP5),
+        Netlist("ecp5_serdes", "ecp5", "ecp5_serdes", 4, 3, **ECP5),
     )
 }
