@@ -16,7 +16,18 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from litepulse import backends, reference
-from litepulse.backends.interface import LAUNCH_PROFILE, Backend, ClockReading, Identity, Status, Stopped, TrainChange, check_port
+from litepulse.backends.interface import (
+    LAUNCH_PROFILE,
+    LAUNCH_PROFILES,
+    MARK_PROFILE,
+    Backend,
+    ClockReading,
+    Identity,
+    Status,
+    Stopped,
+    TrainChange,
+    check_port,
+)
 from litepulse.backends.wallclock import ClockTick, ClockTime, WallClock
 from litepulse.capture import Capture, CapturePlan
 from litepulse.discipline import Disciplined, DisciplinedByDriver, can_follow
@@ -26,7 +37,7 @@ from litepulse.job import Job
 from litepulse.latency import Latency, LatencyPlan, check_intervals, check_timeout
 from litepulse.launch import Outcome, Send
 from litepulse.layout import CHANGE_MIN_PERIOD
-from litepulse.line import Format, Launch, Profile, Response, Trigger
+from litepulse.line import MARK, Format, Launch, Profile, Response, Trigger
 from litepulse.measurement import TrainListener
 from litepulse.named_time import clock_name
 from litepulse.phc import PtpClock
@@ -34,6 +45,7 @@ from litepulse.pins import PinFile, files_of
 from litepulse.plan import (
     FARTHEST_DAYS,
     Order,
+    Origin,
     Time,
     What,
     When,
@@ -43,6 +55,8 @@ from litepulse.plan import (
     launch_from,
     launch_of,
     line_format,
+    mark,
+    mark_profile,
     named_of,
     period_of,
     place_of,
@@ -51,13 +65,12 @@ from litepulse.plan import (
 )
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_burst, check_echo, check_trigger, period_of_burst
 from litepulse.sequence import Sequence
-from litepulse.sequence_plan import BOARD, HOST, KEPT, Meaning, SequenceEntry, SequencePlan, masks, sized
+from litepulse.sequence_plan import BOARD, HOST, KEPT, NO_PROFILE, Meaning, SequenceEntry, SequencePlan, masks, sized, used_by
 from litepulse.sequence_plan import check as check_sequence
 from litepulse.train import Train, change_train, check_width
 from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, to_fraction, whole, within
 
 FILTER_MAX = 63  # samples
-MARK_BAUD = 1200  # of the profile of marks: any
 DEFAULT_INTERVAL = "10ms"  # from stimulus to stimulus
 _MANY = (1 << 63) - 1  # of what a program counts
 JobType = TypeVar("JobType", bound=Job[Any])
@@ -576,10 +589,9 @@ class Board:
         width: how long; then the pins show 0. 0: until the next mark; None: as for the mark before. A mark replaces the one before it,
         and does not wait for the line, nor change it. Refused, with reason and tick, if the core could not: then nothing was shown.
         """
-        code = within(code, "code", 0, 255)
+        launch = mark(code)
         self.set_marks(width)
-        profile = Profile(self.timescale.bit_period(Fraction(MARK_BAUD)), Format(to_port=True))
-        return self._launch_one(Launch("frame", code, LAUNCH_PROFILE), profile, False, at)
+        return self._launch_one(dataclasses.replace(launch, profile=LAUNCH_PROFILE), mark_profile(self.timescale), False, at)
 
     def set_marks(self, width: Time | None = None, tty: bool | None = None) -> None:
         """Settings of the marker port: how long each mark lasts (0: until the next one); whether each byte that a program writes to the
@@ -587,9 +599,14 @@ class Board:
         """
         check_port(self.identity)
         if width is not None:
-            self.backend.line.set_mark_width(self.timescale.whole_ticks(width, "width", 0, WORD - 1))
+            self.backend.line.set_mark_width(self._mark_ticks(width, "width"))
         if tty is not None:
             self.backend.line.set_tty_marks(bool(tty))
+
+    def _mark_ticks(self, width: Time, what: str) -> int:
+        """Of a width of marks."""
+        check_port(self.identity)
+        return self.timescale.whole_ticks(width, what, 0, WORD - 1)
 
     def send(
         self,
@@ -647,7 +664,8 @@ class Board:
         """Puts a series of things on the line, each at its tick, exactly: [(at, what), ...], in the order of time.
 
         at: a tick or a Moment, or a Duration, or text with a + in front, which counts from `start` (soon unless given)
-        what: a byte (a whole number), the width of a pulse (us(10), "10us"), or a Launch: Launch("break", 13)
+        what: a byte (a whole number), the width of a pulse (us(10), "10us"), or a Launch: Launch("break", 13), or Launch("mark", 42) for a
+            code on the marker port, which does not use the line
         A list is checked before anything leaves. Anything else that yields such pairs is taken as there is room in the board's queue,
         also without end; it may yield None while it has no more yet. keep: outcomes are kept in `run` of what is returned
         """
@@ -655,10 +673,13 @@ class Board:
         profile = profile_of(self.timescale, baud, fmt)
         pairs = (None if pair is None else self._placed(pair, number, fmt) for number, pair in enumerate(_each(series, "series")))
         known = list(pairs) if isinstance(series, Listed) else None
+        profiles = {LAUNCH_PROFILE: profile} | ({MARK_PROFILE: mark_profile(self.timescale)} if self.identity.port else {})
         if known is not None:
             self._check_series(known, profile)
+            named = {pair[2].profile for pair in known if pair} or {LAUNCH_PROFILE}
+            profiles = {number: profiles[number] for number in named}
         start = self._found(start, "start")
-        send = self.begin(Send(self.backend, profile, loopback))
+        send = self.begin(Send(self.backend, profile, loopback, profiles))
         try:
             depth = self.identity.launch_depth
             first = send.run.soon(depth if known is None else len(known)) if start is None else self.tick_of(start, "start")
@@ -681,7 +702,10 @@ class Board:
             relative, tick = self._tick(at, "at")
             if not 0 <= tick < 1 << 63:
                 raise BadInput(f"at: tick {tick} is out of range")
-            return relative, tick, launch_from(self.timescale, what, fmt)
+            launch = launch_from(self.timescale, what, fmt)
+            if launch.kind == MARK:
+                check_port(self.identity)
+            return relative, tick, launch
         except BadInput as error:
             raise BadInput(f"launch {number}: {error}") from None
 
@@ -698,7 +722,7 @@ class Board:
                 raise BadInput(f"launch {number}: tick {tick} has passed, the board is at {now}")
             if self.timescale.seconds(tick if relative else tick - now) > FARTHEST_DAYS * 86400:
                 raise BadInput(f"launch {number}: tick {tick} is more than {FARTHEST_DAYS} days ahead, the board is at {now}")
-            orders[relative].check(number, tick, launch)
+            orders[relative].check(number, tick, launch, Origin(self.timescale) if relative else None)
 
     @staticmethod
     def _series(series: Iterable[tuple[bool, int, Launch] | None], profile: Profile, first: int) -> Iterator[tuple[int, Launch] | None]:
@@ -724,6 +748,7 @@ class Board:
         profiles: Mapping[int, tuple[Number | str, Format | str]] | None = None,
         inputs: Iterable[Whole | str] = (),
         waits: str | None = None,
+        mark_width: Time | None = None,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
         invert: bool = False,
@@ -740,6 +765,7 @@ class Board:
         profiles: {2: (baud, format)}, numbers 2 and 3, for entries that name them; inputs: channels that entries which are no list wait for
         waits: 'board': its launch queue waits for edges, so a launch leaves microseconds behind one; 'host': the computer does, which takes
         milliseconds; None: the computer if that is fast enough for all entries of a list, or they are no list, else the board where it can
+        mark_width: how long each code of an entry is shown, 0: until the next one; None: as for the mark before
 
         BadInput if the backend cannot carry it. Underrun, while you iterate, if a launch could not be queued in time: it does not leave.
         """
@@ -749,7 +775,11 @@ class Board:
             self.backend.queue.check_waits()
         fmt, scale = line_format(format, invert), self.timescale
         lines = {LAUNCH_PROFILE: profile_of(scale, baud, fmt)} | self._profiles(profiles, fmt.invert)
-        meaning = Meaning(scale, lines, self.channel, timeout)
+        numbers, finite = frozenset(lines), isinstance(entries, Sized)
+        if finite or len(lines) < len(LAUNCH_PROFILES):
+            lines[MARK_PROFILE] = mark_profile(scale)
+        meaning = Meaning(scale, lines, self.channel, timeout, lambda: check_port(self.identity))
+        length = None if mark_width is None else self._mark_ticks(mark_width, "mark_width")
         repeat = within(repeat, "repeat", 0, _MANY)
         trigger = None
         if on is not None:
@@ -758,19 +788,29 @@ class Board:
             if start is not None:
                 raise BadInput("start and on exclude each other: the edge of on is the beginning")
         given = _each(entries, "entries")
-        finite = isinstance(given, Sized)
         if isinstance(given, str | bytes):
             raise BadInput(f"entries: {shown(given)} is not a list of entries")
         if not finite and repeat != 1 and iter(given) is given:
             raise BadInput("repeat: an iterator gives its entries once: give a list to repeat them")
-        kept = list(meaning.entries(given)) if finite and sized(given) <= KEPT else None
+        kept = list(meaning.entries(given)) if isinstance(given, Sized) and sized(given) <= KEPT else None
         if kept is not None and None in kept:
             raise BadInput("entries: None means that there are no more yet, and a list has all of them")
         if finite and not sized(given):
             raise BadInput("entries: there are none")
         read = meaning.entries(given) if kept is None and finite else kept or ()
-        channels = masks([trigger, *(each.wait for each in read if each and each.wait)])
+        ends, named = used_by(read)
+        channels = masks([trigger, *ends])
         more = sum(1 << channel for channel in self._channels(inputs))
+        if timeout is not None and trigger is None and not (ends if finite else more):
+            raise BadInput(f"timeout: nothing waits: there is no on, and {'no entry is a wait' if finite else 'inputs names no channel'}")
+        if finite and MARK_PROFILE in named:
+            numbers = named
+        elif finite and mark_width is not None:
+            raise BadInput("mark_width: no entry has a code")
+        elif not finite and self.identity.port:
+            numbers = frozenset(lines)
+        if len(numbers) > len(LAUNCH_PROFILES):
+            raise BadInput(NO_PROFILE)
         plan = SequencePlan(
             lambda: meaning.entries(given) if kept is None else kept,
             finite,
@@ -781,6 +821,8 @@ class Board:
             None if start is None else self.tick_of(start, "start"),
             bool(loopback),
             waits=waits if self.backend.identity.sequence else HOST,
+            numbers=numbers,
+            mark_width=length,
         )
         if finite:
             clock = time.thread_time()

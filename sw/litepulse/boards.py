@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self, cast, overload
 
 from litepulse.alignment import Alignment
-from litepulse.board import MARK_BAUD, Board, open, open_named
+from litepulse.board import Board, open, open_named
 from litepulse.capture import EdgeEvent
 from litepulse.codes.scale import UTC
 from litepulse.discipline import Disciplined
@@ -21,7 +21,7 @@ from litepulse.job_group import PATIENCE_SECONDS, JobGroup, JobType, close_all
 from litepulse.launch import Outcome, Send
 from litepulse.line import Format, Launch
 from litepulse.named_time import NamedTime, next_of
-from litepulse.plan import Time, What, When, launch_of, line_format, named_of
+from litepulse.plan import Time, What, When, launch_of, line_format, mark, named_of
 from litepulse.reference import FedSeconds, HostSeconds, PpsSeconds, Seconds, UtcSeconds, seconds_of, wait_until
 from litepulse.sequence import Sequence
 from litepulse.sequence_plan import SequenceEntry
@@ -376,12 +376,11 @@ class Boards(Listed[Board]):
 
     def mark(self, code: Whole, at: When | None = None, *, width: Time | None = None, clock: str = "utc", of: Whole = 0) -> Launched:
         """Shows a code on the marker port of each board from one moment on; see Board.mark()."""
-        code = within(code, "code", 0, 255)
+        launch = mark(code)
         for number, board in enumerate(self.boards):
             with self._naming(number):
                 board.set_marks(width)
-        launches = [Launch("frame", code)] * len(self.boards)
-        return self._launch_one(launches, at, clock, of, MARK_BAUD, Format(to_port=True), False)
+        return self._launch_one([launch] * len(self.boards), at, clock, of, 9600, Format(), False)
 
     def _launch_one(
         self, launches: Listed[Launch], at: When | None, clock: str, of: Whole, baud: Number | str, fmt: Format, loopback: bool
@@ -458,6 +457,7 @@ class Boards(Listed[Board]):
         repeat: Whole = 1,
         profiles: Mapping[int, tuple[Number | str, Format | str]] | None = None,
         waits: str | None = None,
+        mark_width: Time | None = None,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
         invert: bool = False,
@@ -474,6 +474,7 @@ class Boards(Listed[Board]):
                 repeat=repeat,
                 profiles=profiles,
                 waits=waits,
+                mark_width=mark_width,
                 baud=baud,
                 format=format,
                 invert=invert,

@@ -3,14 +3,14 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
 from litepulse.interrupt import Flag
 from litepulse.job import POLL_SECONDS, Item, Job, Poller, check_alone
-from litepulse.line import Launch, Profile, QueueWait
+from litepulse.line import MARK, Launch, Profile, QueueWait
 from litepulse.streams import Event, Lost, RxByte
 
 _AHEAD = 256  # launches taken from the iterable before there is room for them
@@ -21,9 +21,20 @@ QueueEntry = tuple[int, Launch | QueueWait]  # for a queue with waits
 class SendRun:
     """Feeds timed launches into the queue and follows what became of each."""
 
-    def __init__(self, backend: Backend, profile: Profile, launches: Iterable[QueueEntry | None], loopback: bool = False) -> None:
-        """launches: (tick, Launch), ticks never decrease; taken as there is room, so the iterable may be long. None: nothing more yet."""
+    def __init__(
+        self,
+        backend: Backend,
+        profile: Profile,
+        launches: Iterable[QueueEntry | None],
+        loopback: bool = False,
+        profiles: Mapping[int, Profile] | None = None,
+    ) -> None:
+        """launches: (tick, Launch), ticks never decrease; taken as there is room, so the iterable may be long. None: nothing more yet.
+
+        profile: of the line; profiles: of the launches, by number, None: it is that of all
+        """
         self.backend, self.profile, self.loopback = backend, profile, loopback
+        self.profiles = {LAUNCH_PROFILE: profile} if profiles is None else profiles
         self.timescale = backend.identity.timescale
         self.source = iter(launches)
         self.exhausted = False
@@ -38,11 +49,14 @@ class SendRun:
         self.hear: Callable[[RxByte], None] | None = None  # receives each byte
         self.rest: float | None = None  # seconds between two looks, None: as usual
         self._queued: deque[int] = deque()  # ticks of those that the queue has
-        # The kernel's tty has no inverted line: of what is sent there only the launches are seen.
-        deaf = profile.format.invert and backend.identity.backend == DRIVER
-        self.marks = profile.format.to_port
-        self.wanted = Wanted(("queue",), ("queue",), received=not deaf and not self.marks)
+        self.marks = all(each.format.to_port for each in self.profiles.values())  # the line is not used
+        self.wanted = Wanted(("queue",), ("queue",), received=self._hears and not self.marks)
         self.poller = Poller(backend)
+
+    @property
+    def _hears(self) -> bool:
+        """The kernel's tty has no inverted line: of what is sent there only the launches are seen."""
+        return not (self.profile.format.invert and self.backend.identity.backend == DRIVER)
 
     def prepare(self) -> None:
         """Sets profiles, empties the queue, forgets what was recorded."""
@@ -50,7 +64,7 @@ class SendRun:
         if not self.marks:  # these do not use the line
             check_alone(backend)
             backend.line.set_receiver(self.profile, self.wanted.received, self.loopback)
-        backend.line.set_profile(LAUNCH_PROFILE, self.profile)
+        backend.line.set_profiles(self.profiles)
         backend.queue.flush()
         backend.recorder.record(self.wanted)
         backend.pledge(keep=False)
@@ -163,7 +177,8 @@ class Outcome:
 
     number: from 0 on, of a sequence that of its entry, in this run; byte: of a frame, bit times of a break; tick: when it left, or was
     refused; wanted: when it should have left; time: the tick in seconds since the board's reset, exact; reason: None if it left, else
-    'late', 'busy', 'order' or 'invalid'; ns: the tick in the clock that was given to open()
+    'late', 'busy', 'order' or 'invalid'; ns: the tick in the clock that was given to open(); kind: 'frame', 'break', 'pulse', or 'mark'
+    with its code
     """
 
     number: int
@@ -174,6 +189,8 @@ class Outcome:
     reason: str | None
     ns: int | None = None
     run: int = 0
+    kind: str = "frame"
+    code: int | None = None
 
 
 class Feed(Job[Item]):
@@ -181,7 +198,7 @@ class Feed(Job[Item]):
 
     def __init__(self, backend: Backend, run: SendRun) -> None:
         super().__init__(backend)
-        self._wanted: deque[tuple[int, int]] = deque()  # (number, tick) of what is fed and not reported yet
+        self._wanted: deque[tuple[int, int, str]] = deque()  # (number, tick, kind) of what is fed and not reported yet
         self.run = run
 
     def _prepare(self) -> None:
@@ -200,7 +217,7 @@ class Feed(Job[Item]):
         number = 0
         for entry in launches:
             if entry is not None:
-                self._wanted.append((number, entry[0]))
+                self._wanted.append((number, entry[0], self._kind(entry[1])))
                 number += 1
             yield entry
 
@@ -210,12 +227,19 @@ class Feed(Job[Item]):
         for number, event in found:
             while self._wanted and self._wanted[0][0] < number:
                 self._wanted.popleft()  # its record was lost
-            wanted = self._wanted.popleft()[1] if self._wanted and self._wanted[0][0] == number else event.tick
-            reason = None if event.kind == "tx" else event.reason or "unknown"
-            outcomes.append(
-                Outcome(number, event.data & 0xFF, event.tick, wanted, self.run.timescale.seconds(event.tick), reason, event.ns)
-            )
+            known = self._wanted and self._wanted[0][0] == number
+            _, wanted, kind = self._wanted.popleft() if known else (number, event.tick, "frame")
+            reason, data = None if event.kind == "tx" else event.reason or "unknown", event.data & 0xFF
+            time, code = self.run.timescale.seconds(event.tick), data if kind == MARK else None
+            outcomes.append(Outcome(number, data, event.tick, wanted, time, reason, event.ns, kind=kind, code=code))
         return outcomes
+
+    def _kind(self, what: Launch | QueueWait) -> str:
+        """Of a launch; a wait has no outcome."""
+        if isinstance(what, QueueWait):
+            return ""
+        profile = self.run.profiles.get(what.profile, self.run.profile)
+        return MARK if what.kind == "frame" and profile.format.to_port else what.kind
 
     @property
     def received(self) -> list[RxByte]:
@@ -226,8 +250,8 @@ class Feed(Job[Item]):
 class Send(Feed[Outcome]):
     """Launches on their way. Iterating over it gives what became of each, in order."""
 
-    def __init__(self, backend: Backend, profile: Profile, loopback: bool) -> None:
-        super().__init__(backend, SendRun(backend, profile, (), loopback))
+    def __init__(self, backend: Backend, profile: Profile, loopback: bool, profiles: Mapping[int, Profile] | None = None) -> None:
+        super().__init__(backend, SendRun(backend, profile, (), loopback, profiles))
         self.first_tick = 0
 
     def _follow(self, interrupt: Flag) -> Iterator[None]:

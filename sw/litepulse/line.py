@@ -10,6 +10,7 @@ from litepulse.errors import BadInput, shown
 from litepulse.layout import CONFIG, LAUNCH_KIND, LAUNCH_KIND_NAME, MASK32, PARITY, pack, regs, unpack
 from litepulse.units import BitPeriod, in_ticks, whole, within
 
+MARK = "mark"  # kind of a launch that is a code on the marker port
 _PARITY_LETTERS = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
 _STOPS = {"1": 0, "1.5": 1, "2": 2}
 _STOP_BITS = {0: Fraction(1), 1: Fraction(3, 2), 2: Fraction(2)}
@@ -97,7 +98,10 @@ class Profile:
 
 @dataclass(frozen=True)
 class Launch:
-    """One thing put on the line: kind 'frame' (a byte), 'break' (data bit times) or 'pulse' (width ticks)."""
+    """One thing put on the line: kind 'frame' (a byte), 'break' (data bit times) or 'pulse' (width ticks).
+
+    Kind 'mark' is a code (data) on the marker port: for the board a frame whose profile has `to_port`.
+    """
 
     kind: str = "frame"
     data: int = 0
@@ -108,18 +112,19 @@ class Launch:
         for name in ("data", "profile", "width"):
             if type(getattr(self, name)) is not int:
                 object.__setattr__(self, name, whole(getattr(self, name), name))
-        if self.kind not in tuple(LAUNCH_KIND):
-            raise BadInput(f"kind: {shown(self.kind)} is not {', '.join(LAUNCH_KIND)}")
+        kinds = (*LAUNCH_KIND, MARK)
+        if self.kind not in kinds:
+            raise BadInput(f"kind: {shown(self.kind)} is not {', '.join(kinds)}")
         if self.kind == "break" and not 1 <= self.data <= 255:
             raise BadInput(f"break: {self.data} bit times is outside 1 to 255")
         if self.kind == "pulse" and not 1 <= self.width <= MASK32:
             raise BadInput(f"width: {self.width} ticks is outside 1 to {MASK32}")
         if not 0 <= self.data <= 255:
-            raise BadInput(f"byte: {self.data} does not fit a byte (0 to 255)")
+            raise BadInput(f"{'code' if self.kind == MARK else 'byte'}: {self.data} does not fit a byte (0 to 255)")
 
     def word(self, tag: int | None = None) -> int:
         """The word that says what to launch; with a tag as word 3 of a launch entry."""
-        values = {"data": self.data, "profile": self.profile, "kind": LAUNCH_KIND[self.kind]}
+        values = {"data": self.data, "profile": self.profile, "kind": LAUNCH_KIND["frame" if self.kind == MARK else self.kind]}
         if tag is None:
             return pack(CONFIG["train_launch"], **values)
         return pack(regs.LAUNCH_ENTRY[3], tag=tag, **values)
@@ -130,7 +135,7 @@ class Launch:
 
     def length(self, profile: Profile) -> int:
         """Ticks the line is busy: end - start. A mark does not use it."""
-        if self.kind == "frame" and profile.format.to_port:
+        if self.kind == MARK or (self.kind == "frame" and profile.format.to_port):
             return 0
         if self.kind == "pulse":
             return self.width
@@ -149,6 +154,8 @@ class Launch:
     def __str__(self) -> str:
         if self.kind == "frame":
             return f"byte 0x{self.data:02x}"
+        if self.kind == MARK:
+            return f"code 0x{self.data:02x}"
         return f"break of {self.data} bits" if self.kind == "break" else f"pulse of {in_ticks(self.width)}"
 
 

@@ -8,13 +8,13 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import cast
+from typing import NamedTuple, cast
 
-from litepulse.backends.interface import LAUNCH_PROFILE
+from litepulse.backends.interface import LAUNCH_PROFILE, MARK_PROFILE
 from litepulse.errors import BadInput, check_text, shown
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.limits import BREAK_MAX
-from litepulse.line import Format, Launch, Profile
+from litepulse.line import MARK, Format, Launch, Profile
 from litepulse.named_time import NamedTime, named_time
 from litepulse.units import WORD, Duration, Moment, Number, Period, Timescale, Whole, is_timedelta, to_duration, to_rate, whole, within
 
@@ -23,6 +23,7 @@ What = Launch | Whole | Duration | timedelta | str  # a byte, the width of a pul
 # A whole number is a tick; a Duration, or text with a + in front, is from now; text may name a clock: 'utc:12:00:00'.
 When = Moment | NamedTime | Whole | Duration | timedelta | str
 DEFAULT_BYTE = 0xFF
+MARK_BAUD = 1200  # of the profile of marks: any
 FARTHEST_DAYS = 366  # ahead of the board's time: what is farther away is a mistake
 
 
@@ -57,6 +58,16 @@ def profile_of(timescale: Timescale, baud: Number | str, fmt: Format) -> Profile
     return Profile(timescale.bit_period(to_rate(baud, "baud")), fmt)
 
 
+def mark_profile(timescale: Timescale) -> Profile:
+    """The profile of launches that go to the marker port."""
+    return Profile(timescale.bit_period(Fraction(MARK_BAUD)), Format(to_port=True))
+
+
+def mark(code: Whole) -> Launch:
+    """The launch of a code on the marker port."""
+    return Launch(MARK, within(code, "code", 0, 255), MARK_PROFILE)
+
+
 def frame(byte: Whole, fmt: Format) -> Launch:
     """The launch of a byte, or BadInput if it does not fit the format."""
     number = whole(byte, "byte")
@@ -81,6 +92,8 @@ def launch_of(timescale: Timescale, byte: Whole | None, width: Time | None, brea
 def launch_from(timescale: Timescale, what: What, fmt: Format) -> Launch:
     """One launch of a series."""
     if isinstance(what, Launch):
+        if what.kind == MARK:
+            return mark(what.data)
         return frame(what.data, fmt) if what.kind == "frame" else replace(what, profile=LAUNCH_PROFILE)
     if isinstance(what, str | Duration) or is_timedelta(what):
         return launch_of(timescale, None, cast(Time, what), None, fmt)
@@ -92,20 +105,55 @@ def launch_from(timescale: Timescale, what: What, fmt: Format) -> Launch:
         raise error
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What messages count ticks from that are not, or not for certain, those of the board: a tick, and how people call it."""
+
+    timescale: Timescale
+    tick: int = 0
+    name: str = "the beginning"
+
+
+class _Place(NamedTuple):
+    """A tick, for messages. origin: None if it is one of the board."""
+
+    tick: int
+    origin: Origin | None
+
+    def text(self, at: str = "at ") -> str:
+        """For people. at: before a tick."""
+        origin = self.origin
+        return f"{at}tick {self.tick}" if origin is None else f"{origin.timescale.named(self.tick - origin.tick)} from {origin.name}"
+
+
 class Order:
-    """Looks at the launches of a series one after the other: BadInput if the line is not free yet for one."""
+    """Looks at the launches of a series one after the other: BadInput if the line is not free yet for one, or its tick is too low.
+
+    A mark does not use the line.
+    """
 
     def __init__(self, profile: Profile, others: Mapping[int, Profile] | None = None) -> None:
         """others: by number, of launches with other profiles."""
         self._profile, self._others = profile, others or {}
-        self.free: int | None = None  # from this tick on
+        self._free: _Place | None = None
+        self._before: _Place | None = None
 
-    def check(self, where: int | str, tick: int, launch: Launch) -> None:
-        """The next one. where: its number, or how a message is to name it."""
-        if self.free is not None and tick < self.free:
-            name = where if isinstance(where, str) else f"launch {where}"
-            raise BadInput(f"{name}: it is at tick {tick}, but the line is busy with the one before until tick {self.free}")
-        self.free = tick + launch.length(self._others.get(launch.profile, self._profile))
+    @property
+    def free(self) -> int | None:
+        """From this tick on the line is free; None: nothing has used it."""
+        return None if self._free is None else self._free.tick
+
+    def check(self, where: int | str, tick: int, launch: Launch, origin: Origin | None = None) -> None:
+        """The next one. where: its number, or how a message is to name it; origin: None if the tick is one of the board."""
+        place, length = _Place(tick, origin), launch.length(self._others.get(launch.profile, self._profile))
+        name = where if isinstance(where, str) else f"launch {where}"
+        if length and self._free is not None and tick < self._free.tick:
+            raise BadInput(f"{name}: it is {place.text()}, but the line is busy with the one before until {self._free.text('')}")
+        if self._before is not None and tick < self._before.tick:
+            raise BadInput(f"{name}: it is {place.text()}, but the one before is {self._before.text()}")
+        self._before = place
+        if length:
+            self._free = _Place(tick + length, origin)
 
 
 def period_of(timescale: Timescale, rate: Number | str | None, period: Time | None) -> tuple[Fraction, str]:

@@ -15,7 +15,7 @@ from litepulse.interrupt import Flag
 from litepulse.launch import Feed, Outcome, QueueEntry, SendRun
 from litepulse.layout import regs
 from litepulse.line import Launch, Queued, QueueWait, Relative
-from litepulse.plan import FARTHEST_DAYS
+from litepulse.plan import FARTHEST_DAYS, Origin, mark
 from litepulse.sequence_plan import (
     BOARD,
     HOST,
@@ -28,6 +28,7 @@ from litepulse.sequence_plan import (
     WaitPlan,
     Way,
     behind,
+    in_run,
     nearest,
     refuse_host,
     soonest,
@@ -80,7 +81,7 @@ class _Base:
 class _Label(NamedTuple):
     """Which entry a launch, a wait in the board, or the delay before it is, and its place.
 
-    Of a wait the place is its beginning; end: what counts from it
+    Of a wait the place is its beginning; end: what counts from it; launch: None of the other two
     """
 
     run: int
@@ -91,6 +92,7 @@ class _Label(NamedTuple):
     wait: WaitPlan | None = None
     end: _Base | None = None
     is_delay: bool = False
+    launch: Launch | None = None
 
     @property
     def place(self) -> tuple[_Base, int]:
@@ -102,10 +104,14 @@ class SequenceRun(SendRun):
     """Feeds the entries of a plan into the queue, waits for edges in between, and stops before a launch that would be late."""
 
     def __init__(self, backend: Backend, plan: SequencePlan) -> None:
-        super().__init__(backend, plan.profiles[LAUNCH_PROFILE], (), plan.loopback)
+        profiles = {number: plan.profiles[number] for number in plan.numbers}
+        super().__init__(backend, plan.profiles[LAUNCH_PROFILE], (), plan.loopback, profiles)
         self.keep = False
         self.plan = plan
-        self.wanted = replace(self.wanted, rise=plan.channels[0], fall=plan.channels[1])
+        mask = plan.channels[0] | plan.channels[1]
+        if plan.loopback or mask >> backend.identity.inputs & 1:  # the line is listened to
+            self.marks = False
+        self.wanted = replace(self.wanted, rise=plan.channels[0], fall=plan.channels[1], received=self._hears and not self.marks)
         self.pace: Pace | None = None
         self.failure: LitePulseError | None = None
         self.flushed = False  # launches that had been queued were taken back
@@ -123,7 +129,7 @@ class SequenceRun(SendRun):
         self._edges: deque[ChannelEdge] = deque()
         self._blind: tuple[int, int] | None = None  # ticks between which edges may be missing
         self._lost = self._seen = 0  # events; the tick until which all is known
-        self._mask = plan.channels[0] | plan.channels[1]
+        self._mask = mask
         self._base = _Base(0)
         self._places = Places(self.timescale, None)
         self._handed: tuple[_Base, int] = (self._base, 0)  # place of the last entry in the queue
@@ -136,9 +142,8 @@ class SequenceRun(SendRun):
 
     def prepare(self) -> None:
         super().prepare()
-        for number, profile in self.plan.profiles.items():
-            if number != LAUNCH_PROFILE:
-                self.backend.line.set_profile(number, profile)
+        if self.plan.mark_width is not None:
+            self.backend.line.set_mark_width(self.plan.mark_width)
         self.pace = self._measure()
         self.backend.recorder.record(self.wanted)
 
@@ -165,7 +170,8 @@ class SequenceRun(SendRun):
 
     def _timed(self, count: int) -> int:
         """Ticks that `count` launches take into the queue, and a look at what became of them."""
-        begun, left = self.backend.now(), self.backend.queue.rehearse(count) if count else 0
+        rehearsed = mark(0) if self.plan.marks_alone else Launch("pulse", width=1)
+        begun, left = self.backend.now(), self.backend.queue.rehearse(count, rehearsed) if count else 0
         self.backend.look()
         done = self.backend.now()
         for _ in range(8):  # the reports may take a moment
@@ -263,12 +269,13 @@ class SequenceRun(SendRun):
                 if self.stopped:
                     return
             elif entry.launch is not None:
-                tick = self._base.at(offset)
+                base, tick = self._base, self._base.at(offset)
                 self._check_time(entry, tick)
-                self._admission.check(entry.where, tick, entry.launch)
+                origin = None if base.tick is not None else Origin(self.timescale, base.earliest, "the end of the wait before")
+                self._admission.check(in_run(entry.where, self.run_number), tick, entry.launch, origin)
                 free = self._admission.order.free
                 self._places.launched(offset, offset if free is None else offset + free - tick)
-                yield self._made_one(_Label(self.run_number, number, entry.where, self._base, offset), entry.launch)
+                yield self._made_one(_Label(self.run_number, number, entry.where, base, offset, launch=entry.launch), entry.launch)
             number += 1
 
     def _made_one(self, label: _Label, what: Launch | QueueWait) -> QueueEntry:
@@ -536,10 +543,10 @@ class SequenceRun(SendRun):
     def _underrun(self, number: int, now: int, flush: bool) -> None:
         """The sequence ends before this launch. flush: others may wait behind it in the board."""
         label = self.labels.get(number) or _Label(self.run_number, number, f"launch {number}", self._base, now)
-        run = f" in run {label.run}" if label.run else ""
         index = number - self.fed
         tick = self.pending[index][0] if 0 <= index < len(self.pending) else now
-        text = f"{label.where}{run}: it could not be queued in time, so it did not leave: the sequence ends before it"
+        where = in_run(label.where, label.run)
+        text = f"{where}: it could not be queued in time, so it did not leave: the sequence ends before it"
         self._fail(Underrun(text, label.entry or 0, label.run, tick))
         if flush:
             self.backend.queue.flush()
@@ -655,7 +662,8 @@ class Sequence(Feed[Outcome | Waited]):
                 if number in self._sequence.ended_waits:
                     labelled.append(self._sequence.ended_waits.pop(number))
                 continue
-            self._wanted.append((number, label.base.at(label.offset)))
+            assert label.launch is not None
+            self._wanted.append((number, label.base.at(label.offset), self._kind(label.launch)))
             (outcome,) = self._outcomes([(number, event)])
             labelled.append(replace(outcome, number=label.entry or 0, run=label.run))
         return labelled

@@ -8,15 +8,17 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, cast
 
+from litepulse.backends.interface import LAUNCH_PROFILE, LAUNCH_PROFILES, MARK_PROFILE
 from litepulse.errors import BadInput, shown
 from litepulse.layout import LMIN_CYCLES, PHY_LATENCY, RESPONSE_MIN_CYCLES, SAMPLES_LATENCY, SEQUENCE_MIN_CYCLES, TIMEOUT_MIN_CYCLES
-from litepulse.line import Launch, Profile, Trigger
-from litepulse.plan import FARTHEST_DAYS, Order, Time, What, When, launch_from, launch_of, place_of
+from litepulse.line import MARK, Launch, Profile, Trigger
+from litepulse.plan import FARTHEST_DAYS, Order, Origin, Time, What, When, launch_from, launch_of, mark, place_of
 from litepulse.units import Timescale, Whole, si, to_duration, within
 
 GO_ON, STOP = "go on", "stop"  # what a wait may say that happens when it timed out
 KEPT = 100_000  # entries that are kept in memory; a longer collection is read again for each pass
-PROFILES = (1, 2, 3)  # numbers that entries may name; 1 is that of `baud` and `format`
+PROFILES = LAUNCH_PROFILES  # numbers that entries may name; 1 is that of `baud` and `format`
+NO_PROFILE = "code: marks need one of the three line profiles for themselves, and what else is launched has them all"
 WAYS = ("rise", "fall", "both")
 QUEUE_MIN_CYCLES = 128  # from launch to launch in the queue: LMIN_CYCLES, and the report of the first one; 94 were seen to do
 WAIT_LEAST_CYCLES = 256  # of a delay or a timeout in the board: TIMEOUT_MIN_CYCLES, what a PHY adds, and LMIN_CYCLES less than it
@@ -27,7 +29,7 @@ _ABSOLUTE, _BEGINNING, _BEFORE = "tick", "beginning", "before"  # Entry.base
 
 @dataclass(frozen=True)
 class Step:
-    """An entry of a sequence: a launch (one of byte, width, break_bits), or a wait for an edge.
+    """An entry of a sequence: a launch (one of byte, width, break_bits, code), or a wait for an edge.
 
     at: its tick, a Moment, or a time since the board's reset as text; a Duration, or text with a + in front, counts from the beginning:
         from `start`, the edge of `on`, or the end of the wait before
@@ -37,6 +39,7 @@ class Step:
     wait: the channel whose edge ends the wait ('rx' for the line), or an Edge; edge: 'rise' (unless given), 'fall' or 'both'; timeout:
         the wait ends after this time; then: 'stop' (unless given) or 'go on' when it has
     where: how messages name the entry, instead of by its number
+    code: what the marker port shows from then on, 0 to 255; it does not use the line
     """
 
     at: When | None = None
@@ -50,6 +53,7 @@ class Step:
     timeout: Time | None = None
     then: str | None = None
     where: str | None = None
+    code: Whole | None = None
 
 
 SequenceEntry = Step | Mapping[str, Any] | tuple[When, What] | None
@@ -174,13 +178,19 @@ class Places:
 class Meaning:
     """Makes entries of what a program gives: a Step, a mapping with the names of its fields, or a pair (at, what) as launches() takes it.
 
-    channel: the number of a channel by its name; timeout: of waits that have none of their own
+    channel: the number of a channel by its name; timeout: of waits that have none of their own; check_marks: raises if the board has no
+    marker port
     """
 
     def __init__(
-        self, timescale: Timescale, profiles: Mapping[int, Profile], channel: Callable[[Whole | str], int], timeout: Time | None = None
+        self,
+        timescale: Timescale,
+        profiles: Mapping[int, Profile],
+        channel: Callable[[Whole | str], int],
+        timeout: Time | None = None,
+        check_marks: Callable[[], None] = lambda: None,
     ) -> None:
-        self._timescale, self._profiles, self._channel = timescale, profiles, channel
+        self._timescale, self._profiles, self._channel, self._check_marks = timescale, profiles, channel, check_marks
         self._timeout = None if timeout is None else self._ticks(timeout, "timeout")
 
     def entries(self, given: Iterable[SequenceEntry]) -> Iterator[Entry | None]:
@@ -202,7 +212,8 @@ class Meaning:
                 at, what = cast("tuple[When, What]", given)
             except (TypeError, ValueError):
                 raise BadInput(f"{shown(given)} is not a Step, a mapping, or a pair (at, what)") from None
-            return Entry(where, *self._place(at, None, False), launch_from(self._timescale, what, self._profiles[1].format))
+            launch = launch_from(self._timescale, what, self._profiles[LAUNCH_PROFILE].format)
+            return Entry(where, *self._place(at, None, False), self._mark(launch) if launch.kind == MARK else launch)
         except BadInput as error:
             raise BadInput(f"{where}: {error}") from None
 
@@ -234,9 +245,8 @@ class Meaning:
         return math.floor(FARTHEST_DAYS * 86400 * self._timescale.tick_hz)
 
     def _of_step(self, step: Step, where: str) -> Entry:
-        launches = sum(each is not None for each in (step.byte, step.width, step.break_bits))
-        if launches + (step.wait is not None) != 1:
-            raise BadInput("give one of byte, width, break and wait")
+        if sum(each is not None for each in (step.byte, step.width, step.break_bits, step.code, step.wait)) != 1:
+            raise BadInput("give one of byte, width, break, code and wait")
         base, offset = self._place(step.at, step.after, step.wait is not None)
         if step.wait is not None:
             if step.profile is not None:
@@ -245,11 +255,22 @@ class Meaning:
         for name in ("edge", "timeout", "then"):
             if getattr(step, name) is not None:
                 raise BadInput(f"{name}: only a wait has it")
-        number = 1 if step.profile is None else within(step.profile, "profile", PROFILES[0], PROFILES[-1])
+        if step.code is not None:
+            if step.profile is not None:
+                raise BadInput("profile: a code has none")
+            return Entry(where, base, offset, self._mark(mark(step.code)))
+        number = LAUNCH_PROFILE if step.profile is None else within(step.profile, "profile", PROFILES[0], PROFILES[-1])
         if number not in self._profiles:
             raise BadInput(f"profile: no profile {number} is given")
         launch = launch_of(self._timescale, step.byte, step.width, step.break_bits, self._profiles[number].format)
         return Entry(where, base, offset, replace(launch, profile=number))
+
+    def _mark(self, launch: Launch) -> Launch:
+        """The same, which is a mark, if the board can show it."""
+        self._check_marks()
+        if MARK_PROFILE not in self._profiles:
+            raise BadInput(NO_PROFILE)
+        return launch
 
     def _place(self, at: When | None, after: Time | None, is_wait: bool) -> tuple[str, Fraction]:
         """(base, offset) of an entry."""
@@ -287,7 +308,7 @@ def step_of(given: Mapping[str, Any]) -> Step:
     return Step(**values)
 
 
-NAMES = ("at", "tick", "after", "byte", "width", "break", "profile", "wait", "edge", "timeout", "then")  # of mappings, and columns
+NAMES = ("at", "tick", "after", "byte", "width", "break", "code", "profile", "wait", "edge", "timeout", "then")  # of mappings, and columns
 
 
 class Course:
@@ -296,24 +317,28 @@ class Course:
     def __init__(self) -> None:
         self._beginning = self._place = Fraction(0)
         self.absolute = True  # ticks may be given: neither a trigger nor a wait lies before them
+        self.origin: Origin | None = None  # of the place of the last entry, None: it is a tick of the board
+        self._origin: Origin | None = None  # the same of the beginning
 
-    def begin(self, tick: int, absolute: bool = False) -> None:
-        """What follows counts from here."""
+    def begin(self, tick: int, absolute: bool = False, origin: Origin | None = None) -> None:
+        """What follows counts from here. origin: None if that is a tick of the board."""
         self._beginning = self._place = Fraction(tick)
         self.absolute = absolute
+        self.origin = self._origin = origin
 
     def again(self) -> None:
         """Another run, behind the last entry of the one before."""
         self._beginning, self.absolute = self._place, False
+        self._origin = self.origin
 
     def place(self, entry: Entry) -> int:
         """The tick of the next entry."""
         if entry.base == _BEFORE:
             self._place += entry.offset
         elif entry.base == _BEGINNING:
-            self._place = self._beginning + entry.offset
+            self._place, self.origin = self._beginning + entry.offset, self._origin
         elif self.absolute:
-            self._place = entry.offset
+            self._place, self.origin = entry.offset, None
         else:
             raise BadInput(
                 f"{entry.where}: its tick cannot be known in advance behind a wait, a trigger or another run: give after, or at with a +"
@@ -331,7 +356,7 @@ class Admission:
     def __init__(self, timescale: Timescale, profiles: Mapping[int, Profile], pace: Pace | None, name: str = "the board") -> None:
         """pace: None while it is not known; then only the line counts."""
         self._timescale, self._pace, self._name = timescale, pace, name
-        self.order = Order(profiles[1], profiles)
+        self.order = Order(profiles[LAUNCH_PROFILE], profiles)
         self._ticks: deque[int] = deque(maxlen=1 if pace is None else pace.depth)  # of those that may wait in the board
         self._last: int | None = None
         self._done: int | None = None  # when the last one has arrived in the board
@@ -361,11 +386,11 @@ class Admission:
         self._mark, self._least, self._last = max(tick, self.order.free or 0), pace.behind[timeout], None
         return self._mark
 
-    def check(self, where: str, tick: int, launch: Launch) -> None:
-        """The next launch."""
+    def check(self, where: str, tick: int, launch: Launch, origin: Origin | None) -> None:
+        """The next launch. origin: see Course."""
         if self._pace is not None:
             self._check_pace(where, tick, self._pace)
-        self.order.check(where, tick, launch)
+        self.order.check(where, tick, launch, origin)
         self._last, self._mark = tick, None
 
     def _check_pace(self, where: str, tick: int, pace: Pace) -> None:
@@ -423,8 +448,10 @@ class SequencePlan:
     """A sequence as the board does it. Everything that can be checked without the board has been.
 
     entries: of one run, called for each; finite: they are all known, so that they are checked before the first leaves
-    profiles: by number; channels: whose edges are recorded: (rising, falling) masks; on: what begins each run; repeat: runs, 0: without
+    profiles: by number, of launches that entries may name; numbers: of those that are set on the board
+    channels: whose edges are recorded: (rising, falling) masks; on: what begins each run; repeat: runs, 0: without
     end; start: the beginning, None: soon; seconds: that Python takes for an entry; waits: what waits, None: the board where it can
+    mark_width: ticks for which each mark lasts, 0: until the next one, None: as before
     """
 
     entries: Callable[[], Iterable[Entry | None]]
@@ -437,6 +464,18 @@ class SequencePlan:
     loopback: bool = False
     seconds: float = 0.0
     waits: str | None = None
+    numbers: frozenset[int] = frozenset({LAUNCH_PROFILE})
+    mark_width: int | None = None
+
+    @property
+    def marks_alone(self) -> bool:
+        """All launches are marks: the line is not used."""
+        return self.numbers == frozenset({MARK_PROFILE})
+
+
+def in_run(where: str, run: int) -> str:
+    """An entry, for messages: 'entry 3', 'entry 3 in run 2 of repeat'. run: from 0 on."""
+    return f"{where} in run {run + 1} of repeat" if run else where
 
 
 def refuse_host(plan: SequencePlan, where: str, way: Way) -> None:
@@ -448,7 +487,7 @@ def refuse_host(plan: SequencePlan, where: str, way: Way) -> None:
 def check(plan: SequencePlan, timescale: Timescale, pace: Pace | None, name: str = "the board") -> int:
     """Looks at all entries of a finite plan: BadInput if one of them cannot be. How many there are in a run."""
     admission, course, places = Admission(timescale, plan.profiles, pace, name), Course(), Places(timescale, pace)
-    course.begin(plan.start or 0, absolute=plan.repeat == 1)
+    course.begin(plan.start or 0, plan.repeat == 1, None if plan.start is not None else Origin(timescale))
 
     def wait(one: WaitPlan, tick: int, where: str) -> None:
         """The edge comes at once, at the worst."""
@@ -462,7 +501,7 @@ def check(plan: SequencePlan, timescale: Timescale, pace: Pace | None, name: str
             mark = max(tick, admission.order.free or 0) if pace is None and plan.waits != HOST else tick
             admission.begin(mark)
             places.host_waited(mark)
-        course.begin(mark)
+        course.begin(mark, origin=Origin(timescale, mark, "the end of the wait before" if where != "on" else "the edge of on"))
 
     run, launches, count, most = 0, 0, 0, 4 * (pace.depth if pace else 1)
     while not plan.repeat or run < plan.repeat:
@@ -476,11 +515,11 @@ def check(plan: SequencePlan, timescale: Timescale, pace: Pace | None, name: str
             count += not run
             tick = course.place(entry)
             if entry.launch is not None:
-                admission.check(entry.where, tick, entry.launch)
+                admission.check(in_run(entry.where, run), tick, entry.launch, course.origin)
                 places.launched(tick, admission.order.free or tick)
                 launches += 1
             elif entry.wait is not None:
-                wait(entry.wait, tick, entry.where)
+                wait(entry.wait, tick, in_run(entry.where, run))
         run += 1
         if not launches or (run >= 3 and launches >= most):
             break  # what follows is as what was
@@ -495,6 +534,18 @@ def masks(waits: Iterable[WaitPlan | None]) -> tuple[int, int]:
             rise |= wait.rise << wait.channel
             fall |= wait.fall << wait.channel
     return rise, fall
+
+
+def used_by(entries: Iterable[Entry | None]) -> tuple[set[WaitPlan], frozenset[int]]:
+    """(the waits, the numbers of the profiles) that entries have."""
+    waits: set[WaitPlan] = set()
+    numbers: set[int] = set()
+    for entry in entries:
+        if entry is not None and entry.wait is not None:
+            waits.add(entry.wait)
+        elif entry is not None and entry.launch is not None:
+            numbers.add(entry.launch.profile)
+    return waits, frozenset(numbers)
 
 
 def sized(entries: object) -> int:

@@ -103,6 +103,7 @@ class BoardKernel(Kernel):
         super().__init__()
         self.board, self.abi, self.device = board, version, None
         self.flags = abi.INFO_SEQUENCE if board.has_sequence and version >= 9 else 0
+        self.flags |= abi.INFO_PORT if board.has_port and version >= 7 else 0
         self.polled, self.events, self.wanted = board.tick, deque(), abi.Subscribe(OUTCOMES)
         self.last = 0  # the tick of the entry before; 0: it is not known
         self.room, self.errors, self.taken_back = 64, [], 0
@@ -170,11 +171,14 @@ class BoardKernel(Kernel):
             return None
         if number == abi.IOC_PROFILE:
             self.set_profile(abi.Profile.unpack(data))
+        if number == abi.IOC_PORT and self.flags & abi.INFO_PORT and abi.Port.unpack(data).flags & abi.PORT_WIDTH:
+            board.configure(CONFIG["port"].index, abi.Port.unpack(data).width)
         return super().answer(number, data)
 
     def set_profile(self, profile):
         invert, high = bool(profile.flags & abi.PROFILE_INVERT), profile.period >> 32
-        frame = {"data_bits": profile.data_bits - 5, "parity": profile.parity, "stop": profile.stop}
+        to_port = bool(profile.flags & abi.PROFILE_TO_PORT)
+        frame = {"data_bits": profile.data_bits - 5, "parity": profile.parity, "stop": profile.stop, "to_port": to_port}
         self.board.configure(2 * profile.index, word("profile0_format", period_hi=high, invert=invert, **frame))
         self.board.configure(2 * profile.index + 1, profile.period & 0xFFFFFFFF)
 

@@ -21,7 +21,7 @@ from litepulse.backends.wallclock import WallClock
 from litepulse.codes.scale import UTC
 from litex_soc import sim_soc
 
-from .fake_board import FakeBoard
+from .fake_board import CONFIG, FakeBoard
 from .test_clock import HZ, Slow
 from .test_discipline import NOON, crystal
 
@@ -171,6 +171,12 @@ def test_trains_that_begin_together(lab):
 def test_marks(lab):
     outcomes, moment = lab.boards.mark(42, width="1ms")
     assert [device.marks[0][0] for device in lab.devices] == list(moment.ticks) == [outcome.tick for outcome in outcomes]
+    entries = [{"after": "1ms", "width": "10us"}, {"after": "1ms", "code": 6}]
+    with lab.boards.sequence(entries, mark_width="3ms") as sequence:
+        codes = [(number, each.tick, each.code) for number, each in sequence if each.kind == "mark"]
+    assert sorted(codes) == [(number, tick + 96_000, 6) for number, tick in enumerate(sequence.moment.ticks)]
+    assert [device.config[CONFIG["port"].index] for device in lab.devices] == [144_000] * 2
+    assert [device.marks[1:] for device in lab.devices] == [[(tick, "queue", 6)] for _, tick, _ in sorted(codes)]
 
 
 # One that cannot
@@ -434,6 +440,8 @@ def test_the_command_on_two_linked_simulators(linked, tmp_path, capsys):
         (["train", "--rate", "5", "--keep"], "--keep leaves one train"),
         (["train", "--rate", "5", "--csv"], "--csv has the rows of one board, and 2 are given"),
         (["mark", "--width", "1ms"], "several boards show a code"),
+        (["sequence", str(name), "--at", "5t"], f"{linked[0]}: at: tick 5 has passed"),
+        (["sequence", str(name), "--mark-width", "5ms"], "mark-width: no entry has a code"),
         (["sequence", str(name), "--on", "edge:0"], "--on, --profile and --inputs are for one board"),
         (["align", "--input", "0", "--input", "0", "--input", "0"], "input: give one for all boards, or 2"),
         (["align", "--input", "9"], f"{linked[0]}: inputs: '9' is not a channel"),

@@ -95,11 +95,14 @@ def test_a_source_that_has_no_more_yet(board):
         assert [(each.byte, each.tick - series.first_tick) for each in series] == [(1, 0), (2, 50 * MS)]
 
 
+BUSY = "launch 1: it is 1 ms (48000 ticks) from the beginning, but the line is busy "
+
+
 @pytest.mark.parametrize(
     "series, message",
     [
-        ([("+1ms", 1), ("+1ms", 2)], "launch 1: it is at tick 48000, but the line is busy with the one before until tick 98000"),
-        ([("+9ms", 1), ("+1ms", 2)], "launch 1: it is at tick 48000, but the line is busy"),
+        ([("+1ms", 1), ("+1ms", 2)], BUSY + "with the one before until 2.042 ms (98000 ticks) from"),
+        ([("+9ms", 1), ("+1ms", 2)], BUSY),
         ([(1, 1)], "launch 0: tick 1 has passed"),
         ([(10**9, 1), ("+1ms", 2)], "launch 1: it is at tick"),
         ([("+400000s", 1), ("+40000000s", 2)], "launch 1: tick 1920000000000000 is more than 366 days ahead"),
@@ -151,8 +154,16 @@ def test_a_table(monkeypatch, capsys, tmp_path):
     table = "at,byte,width,break\n+0us,,10us,\n+100us,0x55,,\n +5ms , , , 13\n"
     status, out, err, device = send(monkeypatch, capsys, tmp_path, table, "--at", "100ms", "--baud", "115200", "--json")
     result = json.loads(out)
+    what = [{name: value for name, value in each.items() if name not in ("n", "tick", "wanted")} for each in result["launched"]]
+    assert what == [{}, {"byte": 0x55}, {"break": 13}], "a pulse has no byte"
     assert status == 0 and [each["tick"] for each in result["launched"]] == [4_800_000, 4_800_000 + 100 * US, 4_800_000 + 5 * MS]
     assert [(start, data) for start, _, data in launched(device)] == [(4_800_000, 0), (4_804_800, 0x55), (5_040_000, 13)]
+
+
+def test_a_beginning_that_has_passed(monkeypatch, capsys, tmp_path):
+    """The option is named, not the argument of the library."""
+    status, _, err, _ = send(monkeypatch, capsys, tmp_path, "at,width\n+1ms,10us\n", "--at", "5t")
+    assert status == 2 and err.startswith("litepulse: at: tick 5 has passed, the board is at ")
 
 
 def test_a_table_of_ticks_and_its_rows(monkeypatch, capsys, tmp_path):
@@ -168,7 +179,7 @@ def test_a_table_of_ticks_and_its_rows(monkeypatch, capsys, tmp_path):
         ("at,byte\nsoon,3\n", "line 2: at: 'soon' is not a number"),
         ("at,tick,byte\n+1ms,5,3\n", "line 2: give one of at and tick"),
         ("at,byte\n+1ms,3,4\n", "line 2: more values than columns"),
-        ("at,byte\n+1ms,3\n+1ms,4\n", "launch 1: it is at tick 48000, but the line is busy"),
+        ("at,byte\n+1ms,3\n+1ms,4\n", BUSY),
         ('at,byte\n"+1ms,3\n', "no CSV file"),
     ],
 )

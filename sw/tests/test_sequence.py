@@ -859,8 +859,8 @@ NAN, INF = float("nan"), float("inf")
         (5, {}, "entries: 5 is a single value"),
         ([5], {}, "entry 0: 5 is not a Step, a mapping, or a pair (at, what)"),
         ([None], {}, "entries: None means that there are no more yet"),
-        ([{"after": 0}], {}, "entry 0: give one of byte, width, break and wait"),
-        ([{"after": 0, "byte": 1, "width": 1}], {}, "entry 0: give one of byte, width, break and wait"),
+        ([{"after": 0}], {}, "entry 0: give one of byte, width, break, code and wait"),
+        ([{"after": 0, "byte": 1, "width": 1}], {}, "entry 0: give one of byte, width, break, code and wait"),
         ([{"byte": 1}], {}, "entry 0: give at or after"),
         ([{"byte": 1, "at": 5, "after": 5}], {}, "entry 0: give one of at and after"),
         ([{"byte": 1, "at": 5, "tick": 5}], {}, "entry 0: tick: it is given twice"),
@@ -881,14 +881,22 @@ NAN, INF = float("nan"), float("inf")
         ([{"wait": 0, "edge": "up"}], {}, "entry 0: edge: 'up' is not rise, fall or both"),
         ([{"wait": 0, "timeout": "1s", "then": "perhaps"}], {}, "entry 0: then: 'perhaps' is not 'go on' or 'stop'"),
         ([{"wait": 0, "then": "stop"}], {}, "entry 0: then: 'stop' says what happens after a timeout"),
-        ([{"after": 0, "byte": 1}, {"after": "1ms", "byte": 1}], {}, "entry 1: it is at tick 48000, but the line is busy"),
+        (
+            [{"after": 0, "byte": 1}, {"after": "1ms", "byte": 1}],
+            {},
+            "entry 1: it is 1 ms (48000 ticks) from the beginning, but the line is busy",
+        ),
         ([{"tick": 5, "byte": 1}], {}, "entry 0: tick 5 has passed, the board is at"),
         ([{"tick": 10**17, "byte": 1}], {}, "entry 0: tick 100000000000000000 is more than 366 days ahead"),
         ([(1.5, 1)], {}, "entry 0: at: 1.5 could be a tick or seconds"),
         ([{"wait": 0}, {"tick": 10**9, "byte": 1}], {}, "entry 1: its tick cannot be known in advance behind a wait"),
         ([{"tick": 10**9, "byte": 1}], {"on": litepulse.Edge(0)}, "entry 0: its tick cannot be known in advance"),
         ([{"tick": 10**9, "byte": 1}], {"repeat": 2}, "entry 0: its tick cannot be known in advance"),
-        ([{"after": 0, "byte": 1}], {"repeat": 2}, "entry 0: it is at tick 0, but the line is busy with the one before"),
+        (
+            [{"after": 0, "byte": 1}],
+            {"repeat": 2},
+            "entry 0 in run 2 of repeat: it is 0 s (0 ticks) from the beginning, but the line is busy",
+        ),
         ([{"after": 0, "byte": 1}], {"on": litepulse.Break()}, "wait: break is not an edge"),
         ([{"after": 0, "byte": 1}], {"on": litepulse.Edge(0), "start": "+1s"}, "start and on exclude each other"),
         ([{"after": 0, "byte": 1}], {"profiles": {1: (9600, "8N1")}}, "profiles: 1 is outside 2 to 3"),
@@ -901,6 +909,90 @@ def test_nothing_leaves_of_a_list_with_a_fault(entries, options, message, board)
         board.sequence(entries, **options)
     assert str(error.value).startswith(message) and "\n" not in str(error.value)
     assert not launched(board.device) and not board.device.queue and not board.busy
+
+
+@pytest.mark.parametrize(
+    "entries, options, message",
+    [
+        # The beginning is not known yet: what is shown counts from it.
+        (
+            [{"at": "+1ms", "width": "10us"}, {"at": "+3ms", "width": "3ms"}],
+            {"repeat": 3},
+            "entry 0 in run 2 of repeat: it is 4 ms (192000 ticks) from the beginning, "
+            "but the line is busy with the one before until 6 ms (288000 ticks) from the beginning",
+        ),
+        (
+            [{"at": "+1ms", "width": "10us"}, {"at": "+3ms", "width": "9us"}, {"at": "+1ms", "width": "9us"}],
+            {"repeat": 0},
+            "entry 2: it is 1 ms (48000 ticks) from the beginning, but the line is busy with the one before until 3.009 ms",
+        ),
+        (
+            [{"wait": 0}, {"after": "50ms", "width": "1ms"}, {"after": "1us", "width": "1us"}],
+            {},
+            "entry 2: it is 50.001 ms (2400048 ticks) from the end of the wait before, "
+            "but the line is busy with the one before until 51 ms (2448000 ticks) from the end of the wait before",
+        ),
+        (
+            [{"after": "50ms", "width": "1ms"}, {"after": "1us", "width": "1us"}],
+            {"on": litepulse.Edge(0)},
+            "entry 1: it is 50.001 ms (2400048 ticks) from the edge of on, but the line is busy with the one before until 51 ms",
+        ),
+        # It is known: these are the ticks of the board.
+        (
+            [{"after": "1ms", "width": "2ms"}, {"after": "1ms", "width": "1us"}],
+            {"start": 9_600_000},
+            "entry 1: it is at tick 9696000, but the line is busy with the one before until tick 9744000",
+        ),
+        (
+            [{"tick": 9_600_000, "width": "2ms"}, {"after": "1ms", "width": "1us"}],
+            {},
+            "entry 1: it is at tick 9648000, but the line is busy with the one before until tick 9696000",
+        ),
+        (
+            [{"after": 0, "width": "1s"}, {"tick": 9_600_000, "width": "1us"}],
+            {},
+            "entry 1: it is at tick 9600000, but the line is busy with the one before until 1 s (48000000 ticks) from the beginning",
+        ),
+    ],
+)
+def test_where_launches_overlap(entries, options, message, board):
+    """No tick is shown that is none of the board's; the run is named."""
+    with pytest.raises(litepulse.BadInput) as error:
+        board.sequence(entries, **options)
+    assert str(error.value).startswith(message)
+    at_rest(board)
+
+
+def test_where_launches_of_an_iterator_overlap(waiting):
+    """Behind a wait in the board its end is not known; without one the ticks are those of the board."""
+    dense = [{"after": "50ms", "width": "1ms"}, {"after": "500us", "width": "1us"}]
+    with pytest.raises(litepulse.BadInput) as error:
+        waiting.sequence(iter([{"wait": 0}, *dense]), inputs=[0], waits="board")
+    assert str(error.value) == (
+        "entry 2: it is 50.5 ms (2424000 ticks) from the end of the wait before, "
+        "but the line is busy with the one before until 51 ms (2448000 ticks) from the end of the wait before"
+    )
+    first = waiting.now().tick + 100 * MS
+    with pytest.raises(litepulse.BadInput) as error:
+        waiting.sequence(iter(dense), start=first)
+    busy = f"the line is busy with the one before until tick {first + 51 * MS}"
+    assert str(error.value) == f"entry 1: it is at tick {first + 50 * MS + 24_000}, but {busy}"
+    at_rest(waiting)
+
+
+@pytest.mark.parametrize(
+    "entries, options, message",
+    [
+        ([{"after": 0, "width": SHORT}], {"timeout": "1s"}, "timeout: nothing waits: there is no on, and no entry is a wait"),
+        (iter([{"after": 0, "width": SHORT}]), {"timeout": "1s"}, "timeout: nothing waits: there is no on, and inputs names no channel"),
+        ([{"after": 0, "width": SHORT}], {"mark_width": "1s"}, "mark_width: no entry has a code"),
+    ],
+)
+def test_what_would_be_without_effect(entries, options, message, board):
+    with pytest.raises(litepulse.BadInput) as error:
+        board.sequence(entries, **options)
+    assert str(error.value) == message
+    at_rest(board)
 
 
 def test_an_iterator_is_not_repeated(board):
@@ -970,10 +1062,10 @@ def test_files_as_people_write_them(content, command):
     status, out, err = command(content, "--at", "100ms", "--csv")
     assert (status, launched(command.device)) == (0, [(4_800_000, 480), (4_804_800, 240), (4_820_800, 144)]), err
     assert out.splitlines() == [
-        "run,n,what,tick,t_ns,error_ticks,outcome,began,length_ns",
-        "0,0,launch,4800000,100000000.000,0,launched,,",
-        "0,1,launch,4804800,100100000.000,0,launched,,",
-        "0,2,launch,4820800,100433333.333,0,launched,,",
+        "run,n,what,tick,t_ns,error_ticks,outcome,began,length_ns,code",
+        "0,0,launch,4800000,100000000.000,0,launched,,,",
+        "0,1,launch,4804800,100100000.000,0,launched,,,",
+        "0,2,launch,4820800,100433333.333,0,launched,,,",
     ]
 
 
@@ -984,8 +1076,8 @@ BAD = [
     ("0us,10us\n", "line 1: '0us' is not a column: the first line names some of at, tick, after,"),
     ("after,colour\n0us,1\n", "line 1: 'colour' is not a column"),
     ("after,after,width\n", "line 1: column after is there twice"),
-    ("after\n1ms\n", "line 1: the first line names a column at, tick or after, and byte, width, break or wait"),
-    ("after,width\n0us,10us\n1ms\n", "line 3: give one of byte, width, break and wait"),
+    ("after\n1ms\n", "line 1: the first line names a column at, tick or after, and byte, width, break, code or wait"),
+    ("after,width\n0us,10us\n1ms\n", "line 3: give one of byte, width, break, code and wait"),
     ("after,width\n0us,10us,5\n", "line 2: more values than columns"),
     ("after;width\n0,001;10us\n", "line 2: after: '0,001' has a comma: decimals are written with a point"),
     ('after,width\n"0,001",10us\n', "line 2: after: '0,001' has a comma"),
@@ -1005,7 +1097,10 @@ BAD = [
     ("after,wait\n1ms,byte:5\n", "line 2: wait: 'byte:5' is not a channel of this device"),
     ("after,wait,edge\n1ms,0,up\n", "line 2: edge: 'up' is not rise, fall or both"),
     ("after,wait,then\n1ms,0,go on\n", "line 2: then: 'go on' says what happens after a timeout"),
-    ("after,width\n1ms,10us\n0.1us,10us\n", "line 3: it is at tick 48004, but the line is busy with the one before"),
+    (
+        "after,width\n1ms,10us\n0.1us,10us\n",
+        "line 3: it is 1 ms (48004 ticks) from the beginning, but the line is busy with the one before",
+    ),
     ('after,width\n"1ms,10us\n', "line 2: it is no line of CSV"),
     ("after,width\r1ms,10us\r", "line 1: it is not a line of text"),
     (b"after,width\n1ms,10\xb5s\n", "line 2: it is not UTF-8 text"),
@@ -1051,7 +1146,10 @@ def test_a_file_of_json(command):
     mark = 4_804_800 + 2 * MS
     assert status == 0 and result["ended"] == "all sent" and result["underrun"] is None and result["lost"] == 0
     assert result["waits"] == [{"run": 0, "n": 2, "began": 4_804_800, "tick": mark, "ended": "timeout", "level": None, "by": "host"}]
-    assert [(each["n"], each["tick"]) for each in result["launched"]] == [(0, 4_800_000), (1, 4_804_800), (3, mark + 590_400)]
+    assert result["launched"] == [
+        {"run": 0, "n": n, "tick": tick, "wanted": tick, **what}
+        for n, tick, what in ((0, 4_800_000, {}), (1, 4_804_800, {"byte": 0x55}), (3, mark + 590_400, {"break": 13}))
+    ], "a pulse has no byte"
 
 
 def test_the_command_reports_what_waits(command):
@@ -1120,7 +1218,7 @@ def test_a_pipe(command, tmp_path):
     thread.start()
     status, out, err = command(None, "--csv", name="pipe")
     thread.join()
-    assert (status, err) == (2, "litepulse: pipe: line 102: give one of byte, width, break and wait\n") or "is not a number" in err
+    assert (status, err) == (2, "litepulse: pipe: line 102: give one of byte, width, break, code and wait\n") or "is not a number" in err
     assert out.count("launched") <= 100
 
 
@@ -1148,6 +1246,14 @@ def test_standard_input(command, monkeypatch, tmp_path):
         (["--profile", "2:9600", "--profile", "2:9600"], "profile: a number is given twice"),
         (["--timeout", "0"], "timeout: 0 is not more than 0"),
         (["--repeat", "-1"], "repeat: -1 is outside"),
+        (["--at", "5t"], "at: tick 5 has passed, the board is at"),
+        (["--at", "400d"], "at: '400d' is not a number"),
+        (["--at", "5s", "--on", "edge:0:rise"], "at and on exclude each other: the edge of --on is the beginning"),
+        (["--timeout", "5s"], "timeout: nothing waits: there is no on, and no entry is a wait"),
+        (
+            ["--inputs", "0"],
+            "inputs: the entries of entries.csv name the channels that they wait for; only those of standard input need it",
+        ),
     ],
 )
 def test_options_with_a_fault(words, message, command):

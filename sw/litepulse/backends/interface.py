@@ -16,7 +16,7 @@ from litepulse import compatibility
 from litepulse.columns import EdgeRecords
 from litepulse.errors import BadInput, Unsupported
 from litepulse.layout import CHANGE_MIN_PERIOD, TRAIN_MIN_PERIOD, regs
-from litepulse.line import Launch, LinEntry, Profile, Queued, QueueWait, Relative, Response
+from litepulse.line import MARK, Launch, LinEntry, Profile, Queued, QueueWait, Relative, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period, Timescale
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SIM, UARTBONE, REMOTE, DRIVER = "sim", "uartbone", "remote", "driver"  # Identity.backend
 RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
 LAUNCH_PROFILE = 1
+MARK_PROFILE = 4  # of launches of kind 'mark'; on the board it is one of LAUNCH_PROFILES that no other launch of the job has
+LAUNCH_PROFILES: tuple[int, ...] = (1, 2, 3)  # that the board has for launches
 CLOCKS = ("monotonic", "realtime", "tai", "phc")
 NO_PORT = "this board has no marker port"
 NO_WAITS = "its launch queue has no waits: the computer waits, and a launch follows an edge milliseconds later"
@@ -96,16 +98,17 @@ class Status:
         return tuple(name for name, runs in names if runs)
 
 
-def mapped(launch: Launch, number: int) -> Launch:
-    """With the number that LAUNCH_PROFILE has on the board."""
-    return replace(launch, profile=number) if launch.profile == LAUNCH_PROFILE else launch
+def mapped(launch: Launch, numbers: Mapping[int, int]) -> Launch:
+    """As the board has it. numbers: of its profiles, as LineControl.set_profiles() chose them."""
+    kind, number = "frame" if launch.kind == MARK else launch.kind, numbers.get(launch.profile, launch.profile)
+    return launch if (kind, number) == (launch.kind, launch.profile) else replace(launch, kind=kind, profile=number)
 
 
-def mapped_entry(what: Queued, number: int) -> Queued:
+def mapped_entry(what: Queued, numbers: Mapping[int, int]) -> Queued:
     """As mapped(), of an entry of the queue."""
     if isinstance(what, Relative):
-        return what if isinstance(what.what, QueueWait) else Relative(mapped(what.what, number))
-    return what if isinstance(what, QueueWait) else mapped(what, number)
+        return what if isinstance(what.what, QueueWait) else Relative(mapped(what.what, numbers))
+    return what if isinstance(what, QueueWait) else mapped(what, numbers)
 
 
 def pin_levels(word: int, identity: Identity) -> tuple[bool, ...]:
@@ -280,7 +283,14 @@ class LineControl(Protocol):
     """Settings of the line, and its best-effort bytes, Backend.line."""
 
     def set_profile(self, number: int, profile: Profile) -> None:
-        """What launches with this profile look like. Not RECEIVE_PROFILE."""
+        """What launches with this profile look like. Not RECEIVE_PROFILE. LAUNCH_PROFILE as by set_profiles(), alone."""
+        ...
+
+    def set_profiles(self, profiles: Mapping[int, Profile]) -> None:
+        """What the launches of a job look like, by the numbers that they name: LAUNCH_PROFILES, MARK_PROFILE.
+
+        On the board each has its own number, or another one if something kept uses that. InUse if there are too few.
+        """
         ...
 
     def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool, instead_of: str = "") -> None:
@@ -381,8 +391,8 @@ class LaunchQueue(Protocol):
         """How long `count` launches take to the board."""
         ...
 
-    def rehearse(self, count: int) -> int:
-        """Queues `count` launches, at most as many as find room, none of which leaves, and takes as long as for others.
+    def rehearse(self, count: int, launch: Launch) -> int:
+        """Queues one `count` times, at most as often as it finds room; none of them leaves, and it takes as long as for others.
 
         Returns how many of them are reported as refused. Call it while the queue is empty.
         """

@@ -493,6 +493,19 @@ def open_board(args: argparse.Namespace, vcd: str | None, own: bool, step: int) 
     )
 
 
+@contextlib.contextmanager
+def named(**options: str) -> Generator[None]:
+    """BadInput that names an argument of the library names the option of the command instead: start="at"."""
+    try:
+        yield
+    except BadInput as error:
+        text = str(error)
+        for argument, option in options.items():
+            text = re.sub(rf"(^|: ){argument}: ", rf"\1{option}: ", text, count=1)
+        error.args = (text,)
+        raise
+
+
 def when(moment: Duration | NamedTime, board: "litepulse.Board") -> Duration | NamedTime | int:
     """A time as the library takes it: '+10ms' is from now, else it is the board's tick, or a time of a clock."""
     if isinstance(moment, NamedTime):

@@ -172,10 +172,18 @@ def run(args: Namespace) -> int:
         if source is None:
             rows = Table(args.file, board.timescale, line["format"])
             series = list(rows) if rows.size <= CHECKED else rows
-            return follow(args, board, rows.size, board.launches(series, start=at, **line, keep=False), interrupt)
+            with arguments.named(start="at"):
+                sending = board.launches(series, start=at, **line, keep=False)
+            return follow(args, board, rows.size, sending, interrupt)
         source.check(line["format"].data_bits)
         sending = board.send(source, at, every=args.every, **line, keep=False)
         return follow(args, board, source.size, sending, interrupt)
+
+
+def what(outcome: Outcome) -> dict[str, int]:
+    """What a launch was, by the name that a file has for it; a pulse has a width, which is not known here."""
+    name = {"frame": "byte", "break": "break", "mark": "code"}.get(outcome.kind)
+    return {} if name is None else {name: outcome.byte}
 
 
 class Tally:
@@ -198,14 +206,14 @@ class Tally:
         if outcome.reason:
             self.refused += 1
             if self.keep:
-                self.bad.add({**more, "n": outcome.number, "tick": outcome.tick, "reason": outcome.reason})
+                self.bad.add({**more, "n": outcome.number, "tick": outcome.tick, "reason": outcome.reason, **what(outcome)})
             elif len(self.first_bad) < SHOWN:
                 self.first_bad.append((name, outcome))
             return error
         self.launched += 1
         self.worst = max(abs(error), self.worst or 0)
         if self.keep:
-            self.sent.add({**more, "n": outcome.number, "tick": outcome.tick, "wanted": outcome.wanted, "byte": outcome.byte})
+            self.sent.add({**more, "n": outcome.number, "tick": outcome.tick, "wanted": outcome.wanted, **what(outcome)})
         return error
 
     def result(self, losses: Losses) -> dict[str, Any]:

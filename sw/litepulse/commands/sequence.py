@@ -20,7 +20,8 @@ from litepulse.output import ns
 from litepulse.spool import Spool
 from litepulse.units import counted, parse_count, parse_rate, si
 
-COLUMNS = ("run", "n", "what", "tick", "t_ns", "error_ticks", "outcome", "began", "length_ns")
+COLUMNS = ("run", "n", "what", "tick", "t_ns", "error_ticks", "outcome", "began", "length_ns", "code")
+NAMED = {"start": "at", "mark_width": "mark-width"}  # arguments of the library that are options of another name
 EXAMPLES = """  litepulse sequence ramp.csv --high                     rows such as 5ms,10us under the heading after,width
   litepulse sequence shots.csv --on edge:0:rise --timeout 5s --repeat 20
   litepulse sequence pattern.json --repeat 0 --csv > log.csv
@@ -61,6 +62,12 @@ def add(verbs: Verbs) -> None:
         choices=("board", "host"),
         help="what waits for edges; board: or it is an error (default: the computer, or the board where that is too slow)",
     )
+    sub.add_argument(
+        "--mark-width",
+        metavar="T",
+        type=arguments.duration("mark-width"),
+        help="how long each code is shown, also after this; 0: until the next one (default: as before, which after a reset is 0)",
+    )
     sub.add_argument("--high", action="store_true", help="pulses from 0 to 1: tx rests at 0, as with --invert")
     arguments.add_line(sub)
 
@@ -82,7 +89,12 @@ def run(args: Namespace) -> int:
     """litepulse sequence"""
     if args.sim and args.on and args.timeout is None and not args.stimulus and not args.wire:
         raise BadInput("nothing triggers on the simulated SoC: give --stimulus FILE (lines 'tick channel level'), --wire or --timeout")
+    if args.on is not None and args.at is not None:
+        raise BadInput("at and on exclude each other: the edge of --on is the beginning")
     entries = sequence_file.read(args.file)
+    known = isinstance(entries, list | sequence_file.Sized)
+    if args.inputs and known:
+        raise BadInput(f"inputs: the entries of {args.file} name the channels that they wait for; only those of standard input need it")
     if arguments.several(args):
         return together.sequence(args, entries)
     rests_low = args.invert or args.high
@@ -93,18 +105,20 @@ def run(args: Namespace) -> int:
         raise BadInput("profile: a number is given twice")
     profiles = {n: (baud, Format(fmt.data_bits, fmt.parity, fmt.stop, rests_low)) for n, (baud, fmt) in given.items()}
     with arguments.board(args) as board, Interrupt() as interrupt:
-        job = board.sequence(
-            entries,
-            on=args.on,
-            timeout=args.timeout,
-            repeat=args.repeat,
-            start=None if args.at is None else arguments.when(args.at, board),
-            profiles=profiles,
-            inputs=args.inputs,
-            waits=args.waits,
-            **arguments.line_of(args),
-        )
-        total = len(entries) * args.repeat if isinstance(entries, list | sequence_file.Sized) else None
+        with arguments.named(**NAMED):
+            job = board.sequence(
+                entries,
+                on=args.on,
+                timeout=args.timeout,
+                repeat=args.repeat,
+                start=None if args.at is None else arguments.when(args.at, board),
+                profiles=profiles,
+                inputs=args.inputs,
+                waits=args.waits,
+                mark_width=args.mark_width,
+                **arguments.line_of(args),
+            )
+        total = len(entries) * args.repeat if known else None
         return follow(args, board, job, total, interrupt)
 
 
@@ -122,7 +136,7 @@ def follow(args: Namespace, board: Board, job: Sequence, total: int | None, inte
             if rows_out:
                 shown = None if found.reason else error
                 time, outcome = ns(ts, found.tick), found.reason or "launched"
-                rows_out.row(found.run, found.number, "launch", found.tick, time, shown, outcome, None, None)
+                rows_out.row(found.run, found.number, "launch", found.tick, time, shown, outcome, None, None, found.code)
             return
         by[found.ended] += 1
         ways.add(found.by)
@@ -133,7 +147,7 @@ def follow(args: Namespace, board: Board, job: Sequence, total: int | None, inte
             )
         if rows_out:
             length = ns(ts, found.length)
-            rows_out.row(found.run, found.number, "wait", found.tick, ns(ts, found.tick), None, found.ended, found.began, length)
+            rows_out.row(found.run, found.number, "wait", found.tick, ns(ts, found.tick), None, found.ended, found.began, length, None)
 
     def look() -> None:
         nonlocal rows_out

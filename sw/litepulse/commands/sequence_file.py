@@ -23,7 +23,7 @@ from litepulse.units import parse_byte, parse_count, parse_duration
 SPACE = re.compile(r"[ \t\n\r]*")
 BLOCK = 65536
 LONGEST = 4096  # bytes of a line
-PLACES, THINGS = {"at", "tick", "after"}, {"byte", "width", "break", "wait"}
+PLACES, THINGS = {"at", "tick", "after"}, {"byte", "width", "break", "code", "wait"}
 TICKS = (1 << 63) - 1
 
 
@@ -36,8 +36,8 @@ def value_of(name: str, text: str) -> Any:
         return text if name == "at" and not time.relative else time
     if name == "tick":
         return parse_count(text, name, 0, TICKS)
-    if name == "byte":
-        return parse_byte(text)
+    if name in ("byte", "code"):
+        return parse_byte(text, name)
     if name == "break":
         return parse_count(text, name, 1, BREAK_MAX)
     if name == "profile":
@@ -197,7 +197,7 @@ def header(names: list[str]) -> list[str]:
         if columns.count(name) > 1:
             raise BadInput(f"column {name} is there twice")
     if not PLACES & set(columns) or not THINGS & set(columns):
-        raise BadInput("the first line names a column at, tick or after, and byte, width, break or wait")
+        raise BadInput("the first line names a column at, tick or after, and byte, width, break, code or wait")
     return columns
 
 

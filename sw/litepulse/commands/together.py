@@ -80,7 +80,9 @@ def send(args: Namespace, source: "Source | None") -> int:
         line, at = arguments.line_of(args), start_of(args, boards, args.at)
         if source is None:
             rows = list(Table(args.file, boards[0].timescale, line["format"]))
-            return follow(args, "send", boards, boards.launches(rows, start=at, **line), interrupt)
+            with arguments.named(start="at"):
+                launches = boards.launches(rows, start=at, **line)
+            return follow(args, "send", boards, launches, interrupt)
         if source.size != len(source.first):
             raise BadInput(f"{args.file}: to several boards a file is sent, of 1 MiB at most")
         source.check(line["format"].data_bits)
@@ -89,12 +91,17 @@ def send(args: Namespace, source: "Source | None") -> int:
 
 def sequence(args: Namespace, entries: Iterable[Any]) -> int:
     """litepulse sequence"""
+    from litepulse.commands.sequence import NAMED
+
     if args.on is not None or args.profile or args.inputs:
         raise BadInput("--on, --profile and --inputs are for one board")
     with arguments.boards(args) as boards, Interrupt() as interrupt:
         args.width = 0 if args.high else None  # for line_of()
         line, at = arguments.line_of(args), start_of(args, boards, args.at)
-        job = boards.sequence(list(entries), start=at, timeout=args.timeout, repeat=args.repeat, waits=args.waits, **line)
+        with arguments.named(**NAMED):
+            job = boards.sequence(
+                list(entries), start=at, timeout=args.timeout, repeat=args.repeat, waits=args.waits, mark_width=args.mark_width, **line
+            )
         return follow(args, "sequence", boards, job, interrupt)
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Settings of a core's line, and its best-effort bytes."""
 
+from collections.abc import Mapping
+
 from litepulse.backends import reliance
 from litepulse.backends.bus.registers import Registers
 from litepulse.backends.bus.responder import BusResponder
 from litepulse.backends.bus.session import Session
-from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE, check_port
-from litepulse.errors import BadInput, Refused, Unsupported
+from litepulse.backends.interface import LAUNCH_PROFILE, LAUNCH_PROFILES, RECEIVE_PROFILE, check_port
+from litepulse.errors import BadInput, InUse, Refused, Unsupported
 from litepulse.layout import CONFIG, pack, regs, unpack
 from litepulse.line import Profile
 
@@ -20,10 +22,25 @@ class BusLine:
         self._registers, self._session, self._responder = registers, session, responder
 
     def set_profile(self, number: int, profile: Profile) -> None:
-        """See LineControl. That of launches is one that nothing uses which was kept."""
+        """See LineControl."""
         if number == LAUNCH_PROFILE:
-            used = {one.profile for one in self._session.relied()}
-            number = self._session.launch_profile = next(free for free in (LAUNCH_PROFILE, 2, 3) if free not in used)
+            self.set_profiles({number: profile})
+        else:
+            self._write_profile(number, profile)
+
+    def set_profiles(self, profiles: Mapping[int, Profile]) -> None:
+        """See LineControl."""
+        used = {one.profile for one in self._session.relied()}
+        free = [number for number in LAUNCH_PROFILES if number not in used]
+        if len(profiles) > len(free):
+            raise InUse(f"{self._registers.identity.name}: what goes on here uses line profiles that this needs; 'litepulse stop' ends it")
+        numbers = self._session.numbers = {}
+        for number, profile in sorted(profiles.items(), key=lambda one: one[0]):
+            numbers[number] = number if number in free else free[0]
+            free.remove(numbers[number])
+            self._write_profile(numbers[number], profile)
+
+    def _write_profile(self, number: int, profile: Profile) -> None:
         fmt, period = profile.words()
         self._registers.configure((f"profile{number}_format", fmt), (f"profile{number}_period", period))
 

@@ -28,7 +28,7 @@ class BusQueue:
         """See LaunchQueue; there must be room (Status.launch_free). Waits until all have arrived."""
         self._registers.check_output()
         self._session.mine.add("launches")
-        entries = [(tick, tag, mapped_entry(what, self._session.launch_profile)) for tick, tag, what in entries]
+        entries = [(tick, tag, mapped_entry(what, self._session.numbers)) for tick, tag, what in entries]
         most = max(1, self._registers.bus.burst // 4)
         for start in range(0, len(entries), most):
             with self._registers.bus.hold():  # what is accepted is counted, so it must all be ours
@@ -57,9 +57,9 @@ class BusQueue:
         baud = getattr(self._registers.bus, "baud", None)
         return Fraction(10 * 16 * count, baud) if baud else Fraction(0)
 
-    def rehearse(self, count: int) -> int:
+    def rehearse(self, count: int, launch: Launch) -> int:
         """See LaunchQueue: the core refuses them, because tick 0 has passed."""
-        return self.launch([(0, 0, Launch("pulse", width=1))] * count)
+        return self.launch([(0, 0, launch)] * count)
 
     def flush(self) -> None:
         self._registers.write_fields("command", flush_queue=1)

@@ -24,7 +24,7 @@ class BusResponder:
 
     def arm(self, response: Response) -> None:
         self.check(response)
-        trigger, launch = response.trigger, mapped(response.launch, self._session.launch_profile)
+        trigger, launch = response.trigger, mapped(response.launch, self._session.numbers)
         self._session.mine.add("responder")
         fields = {
             "trigger": TRIGGER[trigger.kind],

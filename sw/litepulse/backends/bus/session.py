@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from litepulse.backends import reliance
 from litepulse.backends.bus.registers import WATCHDOG_SECONDS, Registers, Words
-from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.boottime import boottime
 from litepulse.errors import TransportError
 from litepulse.layout import CSRS, MASK32, TRAIN_COMMAND, pack, regs, unpack
@@ -19,14 +18,14 @@ _LATE_SECONDS = WATCHDOG_SECONDS - 0.1  # the two clocks differ by less
 class Session:
     """The session of a board, and its watchdog.
 
-    `mine`: of 'train', 'responder', 'launches', 'bytes', what this program began and has to end; `launch_profile`: the number that
-    LAUNCH_PROFILE has in the core
+    `mine`: of 'train', 'responder', 'launches', 'bytes', what this program began and has to end; `numbers`: that the profiles of
+    launches have in the core
     """
 
     def __init__(self, registers: Registers) -> None:
         self._registers = registers
         self.mine: set[str] = set()
-        self.launch_profile = LAUNCH_PROFILE
+        self.numbers: dict[int, int] = {}
 
     def open(self) -> None:
         """First contact: names the session if the board has none, because it was just reset."""

@@ -32,7 +32,7 @@ class BusTrain:
     def start(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
         if not self._registers.read_status().train_running:  # else the core refuses ours
             self._session.mine.add("train")
-        launch, tick = mapped(launch, self._session.launch_profile), start or 0
+        launch, tick = mapped(launch, self._session.numbers), start or 0
         self._registers.configure(
             ("train_start_lo", tick & MASK32),
             ("train_start_hi", tick >> 32),

@@ -11,7 +11,6 @@ from litepulse import compatibility
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.driver.device import AnyRecord, Device
 from litepulse.backends.driver.line_use import LineUse
-from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.errors import InUse, LitePulseError
 from litepulse.line import Profile, Queued, QueueWait, Relative
 
@@ -30,8 +29,8 @@ class Claim:
     """The claim of a device, taken when it is first needed.
 
     `file`: None while we have none; `mine`: of 'train', 'responder', what this program began and has to end; `beside`: others run that
-    were kept, so that the claim keeps what runs, too; `profiles`: as they were set by number; `launch_profile`: the number that
-    LAUNCH_PROFILE has in the driver
+    were kept, so that the claim keeps what runs, too; `profiles`: as they were set by number; `numbers`: that the profiles of launches
+    have in the driver
     """
 
     def __init__(self, device: Device) -> None:
@@ -40,7 +39,7 @@ class Claim:
         self.mine: set[str] = set()
         self.beside = False
         self.profiles: dict[int, Profile] = {}
-        self.launch_profile = LAUNCH_PROFILE
+        self.numbers: dict[int, int] = {}
         self.line_use = LineUse()
 
     def _open(self, keep: bool) -> int:

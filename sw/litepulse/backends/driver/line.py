@@ -5,6 +5,7 @@ import errno
 import math
 import os
 import termios
+from collections.abc import Iterable, Mapping
 
 from litepulse import compatibility
 from litepulse.backends import driver_abi as abi
@@ -12,7 +13,7 @@ from litepulse.backends.driver.claim import Claim
 from litepulse.backends.driver.device import PORT_ABI, refused
 from litepulse.backends.driver.responder import DriverResponder
 from litepulse.backends.driver.tty import Tty
-from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE, check_port
+from litepulse.backends.interface import LAUNCH_PROFILE, LAUNCH_PROFILES, RECEIVE_PROFILE, check_port
 from litepulse.errors import InUse, Refused, Unsupported
 from litepulse.layout import PARITY
 from litepulse.line import Profile
@@ -25,16 +26,28 @@ class DriverLine:
         self._claim, self._device, self._tty, self._responder = claim, claim.device, tty, responder
 
     def set_profile(self, number: int, profile: Profile) -> None:
-        """See LineControl. That of launches is the first which the driver does not refuse because something kept uses it."""
-        numbers = (LAUNCH_PROFILE, 2, 3) if number == LAUNCH_PROFILE else (number,)
+        """See LineControl."""
+        if number == LAUNCH_PROFILE:
+            self.set_profiles({number: profile})
+        else:
+            self._set_first((number,), profile)
+
+    def set_profiles(self, profiles: Mapping[int, Profile]) -> None:
+        """See LineControl. What was kept uses those that the driver refuses to change."""
+        numbers = self._claim.numbers = {}
+        free = list(LAUNCH_PROFILES)
+        for number, profile in sorted(profiles.items(), key=lambda one: one[0]):
+            numbers[number] = self._set_first(sorted(free, key=lambda one: (one != number, one)), profile)
+            free.remove(numbers[number])
+
+    def _set_first(self, numbers: Iterable[int], profile: Profile) -> int:
+        """Sets the first of some that the driver does not refuse because something kept uses it."""
         taken = next((one for one in numbers if self._put_profile(one, profile)), None)
         if taken is None:
             raise InUse(f"{self._device.path}: what goes on here uses each line profile; 'litepulse stop' ends it")
-        if number == LAUNCH_PROFILE:
-            self._claim.launch_profile = taken
         if profile.format.to_port:  # the line stays as it is
             self._claim.profiles[taken] = profile
-            return
+            return taken
         try:
             self._claim.call(abi.IOC_REST, abi.Rest(abi.REST_LOW if profile.format.invert else abi.REST_HIGH))
         except OSError as error:
@@ -44,6 +57,7 @@ class DriverLine:
                 raise InUse("invert: what runs on the line needs its level at rest as it is; 'litepulse stop' ends it") from None
             raise Refused(f"the driver refused the level of the line at rest ({error.strerror})") from None
         self._claim.profiles[taken] = profile
+        return taken
 
     def _put_profile(self, number: int, profile: Profile) -> bool:
         """False if something that was kept uses it with other settings."""

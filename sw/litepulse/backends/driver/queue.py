@@ -50,7 +50,7 @@ class DriverQueue:
         if not all(isinstance(what, Launch) for *_, what in entries):
             self.check_waits()
         done, file, waiting = 0, self._claim.take(), self._claim.line_use.waiting
-        entries = [(tick, tag, mapped_entry(what, self._claim.launch_profile)) for tick, tag, what in entries]
+        entries = [(tick, tag, mapped_entry(what, self._claim.numbers)) for tick, tag, what in entries]
         while done < len(entries):
             tick, tag, what = entries[done]
             if self._halted is not None:
@@ -89,10 +89,10 @@ class DriverQueue:
         baud = self._device.attached_value("baud")
         return Fraction(10 * 24 * count, baud) if baud else Fraction(0)
 
-    def rehearse(self, count: int) -> int:
+    def rehearse(self, count: int, launch: Launch) -> int:
         """See LaunchQueue: they are to leave much later, and are taken back."""
         later = self._device.now() + math.ceil(_LATER_SECONDS * self._device.identity.timescale.tick_hz)
-        self.launch([(later, 0, Launch("pulse", width=1))] * count)
+        self.launch([(later, 0, launch)] * count)
         self.flush()
         return 0
 

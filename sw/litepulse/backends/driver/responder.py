@@ -45,7 +45,7 @@ class DriverResponder:
 
     def arm(self, response: Response) -> None:
         self.check(response)
-        trigger, launch = response.trigger, mapped(response.launch, self._claim.launch_profile)
+        trigger, launch = response.trigger, mapped(response.launch, self._claim.numbers)
         flags = (
             (abi.RESPONDER_RISE if trigger.rise else 0)
             | (abi.RESPONDER_FALL if trigger.fall else 0)

@@ -40,7 +40,7 @@ class DriverTrain:
         recorder.listeners.append(self._note)
 
     def start(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
-        launch = mapped(launch, self._claim.launch_profile)
+        launch = mapped(launch, self._claim.numbers)
         request = abi.Train(
             start or 0,
             period.whole,
@@ -71,7 +71,7 @@ class DriverTrain:
         return self._device.abi >= FOLLOW_ABI and "phc" in self._device.identity.clocks
 
     def follow(self, launch: Launch, rhythm: Rhythm, count: int = 0) -> tuple[int, int]:
-        launch = mapped(launch, self._claim.launch_profile)
+        launch = mapped(launch, self._claim.numbers)
         request = abi.TrainFollow(
             rhythm.origin, rhythm.span, rhythm.pulses, count, launch.width, LAUNCH_KIND[launch.kind], launch.profile, launch.data
         )
