@@ -39,9 +39,10 @@ PULSE_HZ = 50_000_000
 INPUTS = 4
 RAM_SIZE, ROM_SIZE = 32 << 20, 0x2000
 FILES_SIZE, DEVICE_TREE_SIZE = 4 << 20, 0x1_0000  # at the end of main memory, and just below
+PORT = 8  # pins of the marker port
 # Levels that the program looks at after each edge, in one port. `asked`: the CPU reads which interrupts are pending, as a handler
 # does first.
-WATCH = ("tx", "tx_oe", "de", "irq", "asked", "peer_tx", "peer_irq", "peer_asked", "printed", "reset")
+WATCH = ("tx", "tx_oe", "de", "irq", "asked", "peer_tx", "peer_irq", "peer_asked", "printed", "reset", *(f"port{n}" for n in range(PORT)))
 
 
 def make_soc(cpu, samples=1, cores=1):
@@ -73,7 +74,7 @@ def make_soc(cpu, samples=1, cores=1):
         # An edge of the port `pulse` is a tick, of which the core's clock has several. At 1 it is that clock.
         clocks = SimpleNamespace(pulse=clocks.sys, sys=clocks.sys, rst=clocks.rst)
     crg = verilated.outside_clocks(clocks, platform.request("core_rst"), registered=True)
-    pins, peer = Pads(platform.request("pins"), tx=1, tx_oe=1, de=1), Pads(platform.request("peer"), tx=1)
+    pins, peer = Pads(platform.request("pins"), tx=1, tx_oe=1, de=1, port=PORT), Pads(platform.request("peer"), tx=1)
     uart = peer if cores == 1 else None
     soc = LinuxSoC(
         platform, crg, SYS_HZ, cpu, rom_size=ROM_SIZE, ram_size=RAM_SIZE, console="stream", peer=uart, uptime=True, bursting=True
@@ -83,7 +84,7 @@ def make_soc(cpu, samples=1, cores=1):
     soc.comb += [soc.console.source.connect(soc.uart.sink), soc.uart.source.connect(soc.console.sink)]
     for memory in (soc.rom, soc.sram, soc.main_ram):
         memory.mem.init = None  # else they would be read from files at run time
-    soc.pulse = LitePulse(platform, pins, PULSE_HZ, clock_domain="pulse", phy=PHYS[samples], simulated=True)
+    soc.pulse = LitePulse(platform, pins, PULSE_HZ, clock_domain="pulse", phy=PHYS[samples], sequences=True, simulated=True)
     soc.pulse.add_to_soc(soc, window=PULSE_WINDOW)
     if cores == 2:
         peer = SimpleNamespace(tx=peer.tx, tx_oe=Signal(), de=Signal(), rx=pins.rx, aux=pins.aux)
@@ -106,6 +107,7 @@ def make_soc(cpu, samples=1, cores=1):
         "peer_asked": other.ev.pending.we,
         "printed": console.tx_valid,
         "reset": crg.rst,
+        **{f"port{n}": pins.port[n] for n in range(PORT)},
     }
     soc.comb += platform.request("watch").eq(Cat(*(levels[name] for name in WATCH)))
     return soc, platform
@@ -151,6 +153,7 @@ def header(description, key, samples):
         "TICKS_PER_SYS": tick_hz // SYS_HZ,
         "TICK_ZERO": CYCLE_ZERO[samples] * samples,
         "INPUTS": INPUTS,
+        "PORT": PORT,
         "RAM_BASE": layout.ram,
         "RAM_SIZE": layout.ram_size,
         "FILES_BASE": layout.files,

@@ -48,14 +48,21 @@ constexpr int CHUNK = 1 << 15;                  // cycles between looks at signa
 constexpr int TYPING = 4000;                    // cycles between characters of --send: what a kernel takes at leisure
 
 // All pins: first what the SoC drives, then what drives it. core_rst resets the core, but neither CPU nor bus.
-enum Pin { TX, TX_OE, DE, IRQ, ASKED, PEER_TX, PEER_IRQ, PEER_ASKED, PRINTED, RX, PEER_RX, CORE_RST, AUX0, PINS = AUX0 + INPUTS };
+enum Pin {
+    TX, TX_OE, DE, IRQ, ASKED, PEER_TX, PEER_IRQ, PEER_ASKED, PRINTED, PORT0, RX = PORT0 + PORT, PEER_RX, CORE_RST, AUX0,
+    PINS = AUX0 + INPUTS
+};
 constexpr int FIRST_INPUT = RX;
 
 std::string pin_name(int pin)
 {
-    static const char *const names[] = {"tx", "tx_oe", "de", "irq", "asked", "peer_tx", "peer_irq", "peer_asked", "printed",
-                                        "rx", "peer_rx", "core_rst"};
-    return pin < AUX0 ? names[pin] : "aux" + std::to_string(pin - AUX0);
+    static const char *const outputs[] = {"tx", "tx_oe", "de", "irq", "asked", "peer_tx", "peer_irq", "peer_asked", "printed"};
+    static const char *const inputs[] = {"rx", "peer_rx", "core_rst"};
+    if (pin < PORT0)
+        return outputs[pin];
+    if (pin < FIRST_INPUT)
+        return "port" + std::to_string(pin - PORT0);
+    return pin < AUX0 ? inputs[pin - FIRST_INPUT] : "aux" + std::to_string(pin - AUX0);
 }
 
 // The pin of this name, or -1.
@@ -526,7 +533,7 @@ private:
         return ((now >> WATCH_TX & 1) | (enabled ^ 1)) << TX | enabled << TX_OE | (now >> WATCH_DE & 1) << DE
             | (now >> WATCH_IRQ & 1) << IRQ | (now >> WATCH_ASKED & 1) << ASKED | (now >> WATCH_PEER_TX & 1) << PEER_TX
             | (now >> WATCH_PEER_IRQ & 1) << PEER_IRQ | (now >> WATCH_PEER_ASKED & 1) << PEER_ASKED
-            | (now >> WATCH_PRINTED & 1) << PRINTED;
+            | (now >> WATCH_PRINTED & 1) << PRINTED | (now >> WATCH_PORT0 & ((1u << PORT) - 1)) << PORT0;
     }
 
     // Something watched, or an input by stimulus, changes at this tick.

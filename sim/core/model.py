@@ -16,6 +16,7 @@ FRAME, BREAK, PULSE, WAIT = 0, 1, 2, 3
 QUEUE, TRAIN, RESPONDER, TTY, CAPTURE, TRAIN_CHANGE, CONTROL = range(7)
 TX, EDGE, REFUSED, OVERFLOW, APPLIED, TRAIN_DONE, MISSED, SNAPSHOT = range(1, 9)
 LATE, BUSY, ORDER, INVALID = range(1, 5)
+TIMED_OUT = 0x80  # flag of a wait that ended at its own tick
 ALWAYS, NEVER = -(1 << 70), 1 << 70  # before every tick, behind every tick
 
 # For one tick: responder, then queue, then train; a best-effort frame never competes, it has to stay away.
@@ -400,6 +401,23 @@ def run_sequence(entries, edges_of, samples, before=0):
         elif isinstance(entry.launch, Wait):
             stopped = stopped or entry.launch.stop
     return [Grant(e.place, e.launch, QUEUE, e.tag) for e in entries if e.fate is None and not isinstance(e.launch, Wait)]
+
+
+def sequence_outcomes(entries, granted):
+    """[(tick, kind, flags, data)] of the records of the queue, in order; of what was refused the tick is None: it is when."""
+    ticks = {grant.name: grant.tick for grant in granted if grant.source == QUEUE}
+    out = []
+    for entry in entries:
+        data = entry.tag << 16 | entry.launch.word()
+        if entry.fate is not None:
+            out.append((None, REFUSED, entry.fate, data))
+        elif isinstance(entry.launch, Wait):
+            out.append((entry.end.tick, TX, TIMED_OUT if entry.end.timeout else 0, data))
+        elif entry.tag in ticks:
+            out.append((entry.place, TX, 0, data))
+        else:
+            out.append((entry.place, REFUSED, BUSY, data))
+    return out
 
 
 # Train ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from sim.core.model import (
     PULSE,
     QUEUE,
     REFUSED,
+    TIMED_OUT,
     TTY,
     TX,
     Filters,
@@ -27,13 +28,13 @@ from sim.core.model import (
     filter_delay,
     run_sequence,
     same_list,
+    sequence_outcomes,
 )
 
 MIN = CONSTANTS["SEQUENCE_MIN_CYCLES"] * S
 TIMEOUT_MIN = CONSTANTS["TIMEOUT_MIN_CYCLES"] * S
 LISTEN = CONSTANTS["WAIT_LISTEN_CYCLES"] * S
 RELATIVE = 1 << 12
-TIMED_OUT = 0x80
 AUX = INPUTS  # aux channels
 
 
@@ -70,23 +71,6 @@ async def put_all(bench, entries):
         await put(bench, entry)
 
 
-def outcomes(entries, granted):
-    """[(tick, kind, flags, data)] of the records of the queue, in order; of what was refused the tick is None: it is when."""
-    ticks = {grant.name: grant.tick for grant in granted if grant.source == QUEUE}
-    out = []
-    for entry in entries:
-        data = entry.tag << 16 | entry.launch.word()
-        if entry.fate is not None:
-            out.append((None, REFUSED, entry.fate, data))
-        elif isinstance(entry.launch, Wait):
-            out.append((entry.end.tick, TX, TIMED_OUT if entry.end.timeout else 0, data))
-        elif entry.tag in ticks:
-            out.append((entry.place, TX, 0, data))
-        else:
-            out.append((entry.place, REFUSED, BUSY, data))
-    return out
-
-
 def seen_outcomes(bench):
     return [
         (None if r.kind == REFUSED and r.flags != BUSY else r.tick, r.kind, r.flags, r.data)
@@ -98,7 +82,7 @@ def seen_outcomes(bench):
 def check(bench, entries, edges_of, facts=()):
     """All that the queue did, and the pin, against the model; returns the grants."""
     granted, _ = arbitrate(run_sequence(entries, edges_of, S), facts)
-    same_list("outcomes", seen_outcomes(bench), outcomes(entries, granted))
+    same_list("outcomes", seen_outcomes(bench), sequence_outcomes(entries, granted))
     bench.check_line(granted)
     return granted
 
@@ -186,7 +170,7 @@ async def sweep(bench, distances, timeout, filtered):
             assert last.flags == LATE and mark + distance < last.tick + LMIN * S
         filters = Filters(S, filtered and 1, filtered)
         granted, _ = arbitrate(run_sequence(entries, edges_by_channel(plan, filters), S))
-        same_list("outcomes", seen_outcomes(bench), outcomes(entries, granted))
+        same_list("outcomes", seen_outcomes(bench), sequence_outcomes(entries, granted))
         bench.check_line(granted, since=since)
         assert entries[1].end.tick == mark and entries[1].end.timeout == timeout
         out.append((distance, last.kind))
@@ -236,7 +220,7 @@ async def test_promise1_a_wait_listens(dut):
         first = distance if counts and first is None else first
         edges_of = {0: [(begin + distance, 1, begin + distance)] if counts else []}
         granted, _ = arbitrate(run_sequence(entries, edges_of, S))
-        same_list("outcomes", seen_outcomes(bench), outcomes(entries, granted))
+        same_list("outcomes", seen_outcomes(bench), sequence_outcomes(entries, granted))
         bench.check_line(granted, since=since)
         ended += counts
     assert first is not None and ended < len(distances)
@@ -343,7 +327,7 @@ async def test_promise1_refill_comes_late(dut):
             assert third.flags == LATE and mark + distance < third.tick + LMIN * S
         edges_of = {1: [(mark, 1 - number % 2, mark)]}
         granted, _ = arbitrate(run_sequence(entries, edges_of, S))
-        same_list("outcomes", seen_outcomes(bench), outcomes(entries, granted))
+        same_list("outcomes", seen_outcomes(bench), sequence_outcomes(entries, granted))
         bench.check_line(granted, since=since)
     assert fates == {TX, REFUSED}
     figure(1, "entries committed behind a wait's end", number + 1)
@@ -377,7 +361,7 @@ async def test_promise1_a_timeout_that_stops(dut):
     await put_all(bench, again)
     await finish(bench, again[0].tick + 2 * SPACE)
     granted, _ = arbitrate(run_sequence(again, {}, S))
-    same_list("outcomes", seen_outcomes(bench), outcomes(again, granted))
+    same_list("outcomes", seen_outcomes(bench), sequence_outcomes(again, granted))
     bench.check_line(granted, since=since)
     (flushed,) = [r for r in bench.select(5, 6) if r.data & 1]
     assert flushed.data >> 16 == 0
@@ -449,7 +433,7 @@ async def test_promise1_waits_that_are_refused(dut):
     await put_all(bench, late)
     await finish(bench, late[1].tick)
     granted, _ = arbitrate(run_sequence(late, {0: []}, S, begin + 1800 * S))
-    same_list("outcomes", seen_outcomes(bench), outcomes(late, granted))
+    same_list("outcomes", seen_outcomes(bench), sequence_outcomes(late, granted))
     bench.check_line(granted, since=since)
 
 
@@ -476,7 +460,7 @@ async def test_promise1_a_wait_that_stops_is_refused(dut):
             await put_all(bench, entries[-1:])  # what comes later, too
             await finish(bench, bench.now + (200 * S if fate else 9200 * S))
             granted, _ = arbitrate(run_sequence(entries, {0: []}, S))
-            same_list("outcomes", seen_outcomes(bench), outcomes(entries, granted))
+            same_list("outcomes", seen_outcomes(bench), sequence_outcomes(entries, granted))
             bench.check_line(granted, since=since)
             assert [e.fate for e in entries] == ([None, fate, *[ORDER] * 4] if fate else [None, INVALID, *[None] * 4])
             assert bench.status("queue_idle")
@@ -487,7 +471,7 @@ async def test_promise1_a_wait_that_stops_is_refused(dut):
             await put_all(bench, [again])
             await finish(bench, again.tick)
             granted, _ = arbitrate(run_sequence([again], {}, S))
-            same_list("outcomes", seen_outcomes(bench), outcomes([again], granted))
+            same_list("outcomes", seen_outcomes(bench), sequence_outcomes([again], granted))
             bench.check_line(granted, since=since)
             figure(1, "entries behind a refused wait that stops", 4 if fate else 0)
 
@@ -521,7 +505,7 @@ async def test_promise1_a_delay_before_a_wait(dut):
         ended += counts
         edges_of = {0: [(delayed + distance, level, delayed + distance)] if counts else []}
         granted, _ = arbitrate(run_sequence(entries, edges_of, S))
-        same_list("outcomes", seen_outcomes(bench), outcomes(entries, granted))
+        same_list("outcomes", seen_outcomes(bench), sequence_outcomes(entries, granted))
         bench.check_line(granted, since=since)
         assert entries[1].end == (delayed, True)
     assert 0 < ended < len(distances)

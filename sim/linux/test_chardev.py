@@ -3,14 +3,29 @@
 tick must be equal."""
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import pytest
 
 from litepulse.backends.driver_abi import ABI
-from sim.core.model import line_wave
+from sim.core.model import (
+    FRAME,
+    TTY,
+    WAIT,
+    Grant,
+    Launch,
+    SequenceEntry,
+    Steps,
+    Wait,
+    line_wave,
+    port_wave,
+    run_sequence,
+    same_list,
+    sequence_outcomes,
+)
 from sim.guest.frames import edges as levels
 from sim.guest.frames import frame, profile, row, wave
-from sim.guest.pins import changes, pulses, sampled_edges
+from sim.guest.pins import changes, codes, pulses, sampled_edges
 from sim.linux.linux_rig import DRIVER, TESTED_CPUS
 
 TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5, 6, 7, 16, 17, 18
@@ -477,6 +492,109 @@ def test_refusals_of_the_board_are_reported(chardev):
         (TX, QUEUE, start + 1000, 4, 0),
     ]
     assert len(late) == 1 and start < when < start + 500
+
+
+# --- waits, relative entries, marks ------------------------------------------------------------------------------------------
+
+
+class Entry(NamedTuple):
+    """An entry of the queue, as case "sequence" or "marks" writes it."""
+
+    tick: int
+    kind: int
+    data: int
+    width: int
+    relative: int
+    tag: int
+    profile: int
+
+    def for_model(self, forms):
+        """The same for the model; `forms`: profiles by their number."""
+        if self.kind == WAIT:
+            launch = Wait(self.data & 0xF, *(bool(self.data >> bit & 1) for bit in range(4, 8)))
+        else:
+            launch = Launch(self.kind, forms[self.profile], self.data, self.width, self.profile)
+        return SequenceEntry(self.tick, launch, self.tag, relative=bool(self.relative))
+
+
+def entries_of(report, forms):
+    """What a case wrote into the queue."""
+    return [Entry(*words).for_model(forms) for words in report.all("entry")]
+
+
+def edges_by_channel(pins, names):
+    """{channel: [(stamp, level, tick at which it is shown), ...]} for the model of sequences."""
+    edges = {channel: [] for channel in range(len(names))}
+    for tick, channel, level in sampled_edges(pins, names):
+        edges[channel].append((tick, level, tick))
+    return edges
+
+
+def test_waits_and_relative_entries(chardev):
+    """Edges end waits, waits time out and stop the queue until a flush; what is behind them leaves at their ends' exact distances."""
+    report, pins = chardev(
+        "sequence",
+        """
+        after ready edges
+        +5000 aux0 1
+        +30000 aux1 1
+        +40000 aux1 0
+        +60000 aux0 0
+        after ready line
+        +5000 rx 0
+        +5200 rx 1
+        """,
+    )
+    assert report.result("write") == (11 * 32, 0) and report.result("last") == (2 * 32, 0)
+    assert report.result("flush") == report.result("behind")[1:] * 2 == (0, 0) and report.result("byte") == (1, 0)
+    form = profile(115_200)
+    entries, inputs = entries_of(report, {1: form}), ("aux0", "aux1", "aux2", "aux3", "rx")
+    edges = edges_by_channel(pins, inputs)
+    granted = []
+    for part in (entries[:12], entries[12:]):
+        granted += run_sequence(part, edges, 1)
+    (one, *_), (_, two), (three, *_) = ([tick for tick, *_ in edges[inputs.index(name)]] for name in ("aux0", "aux1", "rx"))
+    ends = [(entry.tag, entry.end.tick, entry.end.timeout) for entry in entries if entry.end]
+    far = two + 300 + 100_000
+    assert ends == [
+        (1, one, False),
+        (4, two, False),
+        (6, far, True),
+        (8, far + 205 + 20_000, True),
+        (10, far + 205 + 20_000 + 300 + 50_000, True),
+        (13, three, False),
+    ]
+    seen = [(e[2] if e[0] == TX else None, e[0], e[5] & 0xFF, e[4]) for e in report.events() if e[1] == QUEUE]
+    same_list("outcomes", seen, sequence_outcomes(entries, granted))
+    assert [entry.tag for entry in entries if entry.fate is not None] == [11, 12]
+    # The tty's byte waits for the end of the wait, which is exclusive, and then for the launch, as it does not fit before that.
+    ((start, byte),) = [(e[2], e[4]) for e in report.events() if e[1] == TTY]
+    assert granted[-1].tick == three + 400 and start >= granted[-1].end and byte == ord("U")
+    assert changes(pins, "tx") == levels(line_wave([*granted, frame(start, byte, form)]))
+
+
+def test_marks_are_on_the_port(chardev):
+    """Those of the queue at their ticks for their width, beside a frame on the line; bytes of the tty, whoever has the claim."""
+    report, pins = chardev("marks")
+    labels = ("profile", "width", "write", "stays", "stay", "on", "marks", "off", "byte")
+    assert [report.result(label) for label in labels] == [
+        *((0, 0), (0, 0), (4 * 32, 0), (0, 0), (2 * 32, 0)),
+        *((0, 0), (4, 0), (0, 0), (1, 0)),
+    ]
+    form = profile(115_200)
+    entries = entries_of(report, {1: form, 2: form._replace(to_port=True)})
+    launches = run_sequence(entries, {}, 1)
+    events = report.events()
+    assert [(e[0], e[2], e[4] >> 16) for e in events if e[1] == QUEUE] == [(TX, grant.tick, grant.name) for grant in launches]
+    *shown, (last, byte) = [(e[2], e[4]) for e in events if e[1] == TTY]
+    assert bytes(code for _, code in shown) == b"\1\x80\0U" and byte == ord("A") and len(launches) == 6
+    marks = [grant for grant in launches if grant.launch.mark]
+    width = Steps(4000)
+    width.set(marks[3].tick, 0)
+    marks += [Grant(tick, Launch(FRAME, form, code), TTY, n) for n, (tick, code) in enumerate(shown)]
+    assert codes(pins) == levels(port_wave(marks, width))
+    (on_line,) = (grant for grant in launches if not grant.launch.mark)
+    assert changes(pins, "tx") == levels(wave([on_line, frame(last, byte, form)]))
 
 
 def test_poll_reports_room(chardev):

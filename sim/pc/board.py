@@ -20,6 +20,7 @@ HZ = 1_000_000  # a clock that one core does with ease, a slow one beside a PC, 
 START_SECONDS = 20
 # What a signal of the VCD is called in the other rigs.
 PINS = {"tx": "tx", "rx": "rx", "de": "de", "tx_oe": "tx_oe", "irq": "irq", **{f"in{n}": f"aux{n}" for n in range(4)}}
+PINS |= {f"port{n}": f"port{n}" for n in range(8)}
 
 
 def connect_to(program):

@@ -34,6 +34,7 @@ CHARDEV = (
     "bad_input",
     "launches_happen_at_their_ticks_or_not_at_all",
     "refusals_of_the_board_are_reported",
+    "marks_are_on_the_port",
     "poll_reports_room",
     "a_signal_interrupts_a_write_that_waits",
     "a_full_queue_blocks_or_fails",

@@ -10,7 +10,6 @@
 #define STOP LITEPULSE_WAIT_STOP
 #define EXCLUSIVE LITEPULSE_WAIT_EXCLUSIVE
 
-#define WAIT(...) LAUNCH(.kind = LITEPULSE_LAUNCH_WAIT, __VA_ARGS__)
 #define RELATIVE(...) LAUNCH(.flags = LITEPULSE_LAUNCH_RELATIVE, .data = 0x55, __VA_ARGS__)
 
 static int launch(int fd, struct litepulse_launch entry)

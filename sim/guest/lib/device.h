@@ -19,6 +19,7 @@
 				       __VA_ARGS__ })
 
 #define LAUNCH(...) ((struct litepulse_launch){ __VA_ARGS__ })
+#define WAIT(...) LAUNCH(.kind = LITEPULSE_LAUNCH_WAIT, __VA_ARGS__)
 
 /* A train of pulses from now on: PULSES(.period = 1000, .width = 5). */
 #define PULSES(...) \

@@ -648,6 +648,111 @@ static void case_refused(void)
 	read_all(claim, 30);
 }
 
+/* --- waits, relative entries, marks --- */
+
+#define RISE	 LITEPULSE_WAIT_RISE
+#define FALL	 LITEPULSE_WAIT_FALL
+#define STOP	 LITEPULSE_WAIT_STOP
+#define RELATIVE .flags = LITEPULSE_LAUNCH_RELATIVE
+
+/* `entry TICK KIND DATA WIDTH FLAGS TAG PROFILE` of each, then the result. */
+static void write_entries(const char *label, int claim, const struct litepulse_launch *list,
+			  size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		printf("entry %llu %u %u %u %u %u %u\n", (unsigned long long)list[i].tick,
+		       list[i].kind, list[i].data, list[i].width, list[i].flags, list[i].tag,
+		       list[i].profile);
+	tell(label, write(claim, list, count * sizeof(*list)));
+}
+
+/* Waits that an edge ends, that time out, and that stop the queue; relative entries behind each. */
+static void case_sequence(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	const int tty = open_raw(TTY, O_NONBLOCK, 115200, 0), line = info_of(fd).inputs;
+	const uint64_t start = now(fd);
+	const struct litepulse_launch list[] = {
+		WAIT(.tick = start + 10000000, .tag = 1, .data = RISE | STOP),
+		FRAME(145, 2, 0x55, RELATIVE),	/* the least that is promised behind an edge */
+		FRAME(5000, 3, 0, RELATIVE, .kind = LITEPULSE_LAUNCH_PULSE, .width = 50),
+		WAIT(.tick = 200000, .tag = 4, .data = 1 | FALL, RELATIVE),
+		FRAME(300, 5, 2, RELATIVE, .kind = LITEPULSE_LAUNCH_BREAK),
+		WAIT(.tick = 100000, .tag = 6, .data = RISE, RELATIVE),
+		FRAME(205, 7, 0xaa, RELATIVE),	/* the least behind a time-out */
+		WAIT(.tick = 20000, .tag = 8, RELATIVE),
+		FRAME(300, 9, 0, RELATIVE, .kind = LITEPULSE_LAUNCH_PULSE, .width = 60),
+		WAIT(.tick = 50000, .tag = 10, .data = line | RISE | FALL | STOP, RELATIVE),
+		FRAME(500, 11, 0xff, RELATIVE),
+	};
+	const struct litepulse_launch behind = frame(start + 20000000, 12, 0x33);
+	const struct litepulse_launch last[] = {
+		WAIT(.tick = start + 30000000, .tag = 13,
+		     .data = line | FALL | LITEPULSE_WAIT_EXCLUSIVE),
+		FRAME(400, 14, 0, RELATIVE, .kind = LITEPULSE_LAUNCH_PULSE, .width = 70),
+	};
+
+	subscribe(claim, (struct litepulse_subscribe) {
+		.kinds = KIND(TX) | KIND(REFUSED),
+		.sources = 1u << LITEPULSE_SRC_QUEUE | 1u << LITEPULSE_SRC_TTY,
+	});
+	set_profile(claim, 1, 115200);
+	write_entries("write", claim, list, ARRAY_SIZE(list));
+	ready("edges");
+	read_all(claim, 20);
+	write_entries("behind", claim, &behind, 1);
+	read_all(claim, 5);
+	tell("flush", ioctl(claim, LITEPULSE_IOC_FLUSH));
+	write_entries("last", claim, last, ARRAY_SIZE(last));
+	tell("byte", write(tty, "U", 1));	/* it waits until the line falls */
+	ready("line");
+	read_all(claim, 10);
+}
+
+static void show_marks(const char *label, int claim, struct litepulse_port port)
+{
+	tell(label, ioctl(claim, LITEPULSE_IOC_PORT, &port));
+}
+
+/* Marks of the queue beside a frame on the line; then bytes of the tty, while no claim exists. */
+static void case_marks(void)
+{
+	struct litepulse_profile to_port = { .index = 2, .data_bits = 8,
+					     .flags = LITEPULSE_PROFILE_TO_PORT };
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	const int tty = open_raw(TTY, O_NONBLOCK, 115200 / slowness, 0);
+	uint64_t start;
+
+	set_profile(claim, 1, 115200);
+	to_port.baud = 9600 / slowness;
+	tell("profile", ioctl(claim, LITEPULSE_IOC_PROFILE, &to_port));
+	show_marks("width", claim, (struct litepulse_port){ .flags = LITEPULSE_PORT_WIDTH,
+							    .width = 4000 });
+	start = now(fd) + 1000000;
+	write_entries("write", claim, (struct litepulse_launch[]) {
+		FRAME(start, 1, 0x2a, .profile = 2), FRAME(start + 1000, 2, 0x55),
+		FRAME(start + 3000, 3, 0x81, .profile = 2),
+		FRAME(start + 10000, 4, 0xff, .profile = 2),
+	}, 4);
+	read_all(claim, 30);
+	show_marks("stays", claim, (struct litepulse_port){ .flags = LITEPULSE_PORT_WIDTH });
+	start = now(fd) + 1000000;
+	write_entries("stay", claim, (struct litepulse_launch[]) {
+		FRAME(start, 5, 7, .profile = 2), FRAME(start + 5000, 6, 0x70, .profile = 2),
+	}, 2);
+	read_all(claim, 30);
+	show_marks("on", claim, (struct litepulse_port){ .flags = LITEPULSE_PORT_TTY, .tty = 1 });
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = KIND(TX),
+						     .sources = 1u << LITEPULSE_SRC_TTY });
+	close(claim);
+	tell("marks", write(tty, "\1\200\0U", 4));
+	read_all(fd, 10);
+	claim = claim_device(fd, 0, 0);
+	show_marks("off", claim, (struct litepulse_port){ .flags = LITEPULSE_PORT_TTY });
+	tell("byte", write(tty, "A", 1));
+	read_all(fd, 10);
+}
+
 /* poll() waits for room in the queue. */
 static void case_pollout(void)
 {
@@ -1263,6 +1368,7 @@ static const struct guest_case cases[] = {
 	{ "clock-changes", case_clock_changes }, { "launch", case_launch }, { "full", case_full },
 	{ "train", case_train }, { "kill", case_kill }, { "lost-bytes", case_lost_bytes },
 	{ "tai", case_tai }, { "refused", case_refused }, { "pollout", case_pollout },
+	{ "sequence", case_sequence }, { "marks", case_marks },
 	{ "interrupted", case_interrupted }, { "stale-write", case_stale_write },
 	{ "den-and-invert", case_den_and_invert }, { "pulses-up", case_pulses_up },
 	{ "answer-bytes", case_answer_bytes }, { "missed", case_missed }, { "burst", case_burst },
