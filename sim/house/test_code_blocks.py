@@ -86,6 +86,7 @@ NOT_CODE = {
     ("docs/recipes/explain.md", "due →"): "the parts of a delay",
     ("docs/recipes/labscript.md", "user_devices ="): "a line of labscript's configuration",
     ("docs/recipes/labscript.md", "0  480000"): "rows of a file, compared by sw/tests/test_labscript.py",
+    ("docs/recipes/labscript.md", "label  time"): "rows of a file, compared by sw/tests/test_labscript.py",
     ("docs/recipes/pulseview.md", "sigrok-cli"): "a line that sw/tests/test_pins.py runs",
     ("docs/recipes/pps.md", "refclock PPS"): "a line of chrony's configuration",
     ("docs/recipes/time-codes.md", "refclock SOCK"): "a line of chrony's configuration",

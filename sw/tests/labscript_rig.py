@@ -4,9 +4,11 @@
     python labscript_rig.py FOLDER SCRIPT [compile]         prints one JSON object, {"error": ...} if labscript refuses the script
 
 labscript's own lock of HDF5 files starts two servers that stay, so it is left out, as are Qt and the parts of BLACS that draw. The folder
-takes the place of ~/labscript-suite.
+takes the place of ~/labscript-suite. If it has a file stimulus.txt, that drives the inputs of the simulated board, whose pins then go to
+pins.vcd.
 """
 
+import functools
 import json
 import sys
 import types
@@ -47,7 +49,11 @@ def prepare(folder):
     """What stands in the place of what is left out."""
     labscript_profile.LABSCRIPT_SUITE_PROFILE = folder
     labscript_profile.default_labconfig_path = lambda: folder / "labconfig.ini"
-    (folder / "labconfig.ini").write_text("[DEFAULT]\nuser_devices = user_devices, litepulse.labscript\n")
+    secret = folder / "secret"
+    secret.write_text(import_module("zprocess.security").generate_shared_secret())
+    sections = {"DEFAULT": "user_devices = user_devices, litepulse.labscript", "servers": "zlock = localhost"}
+    sections["security"] = f"shared_secret = {secret}"
+    (folder / "labconfig.ini").write_text("".join(f"[{name}]\n{line}\n" for name, line in sections.items()))
     stub("labscript_utils.h5_lock")
     stub("qtutils")
     stub("blacs")
@@ -85,8 +91,17 @@ def tab():
     return import_class_by_fullname(worker), arguments, [call[0] + " " + call[-1] for call in found.calls] + done
 
 
+EVENTS = ("wait_completed", "wait_completed", "all_waits_finished", "wait_durations_analysed")
+
+
 def run(worker, arguments, shot):
-    """As the process of BLACS does for one shot."""
+    """As the process of BLACS does for one shot. [[event, data], ...]: what it posted to other programs of labscript."""
+    Event = import_module("labscript_utils.ls_zprocess").Event
+    listening = {name: Event(name, role="wait") for name in EVENTS}
+    stimulus = shot.with_name("stimulus.txt")
+    if stimulus.exists():
+        workers = sys.modules[worker.__module__]
+        workers.open_named = functools.partial(workers.open_named, stimulus=stimulus, vcd=shot.with_name("pins.vcd"))
     one = worker()
     one.device_name = "lp"
     vars(one).update(arguments)
@@ -96,10 +111,12 @@ def run(worker, arguments, shot):
     while not one.check_if_done():
         pass
     assert one.transition_to_manual()
+    posted = [[name, listening[name].wait(str(shot), timeout=60)] for name in EVENTS] if one._program.waits.each else []
     one.transition_to_buffered("lp", str(shot), {}, False)  # the next one is aborted
     one.start_run()
     assert one.abort_buffered() and not one._board.busy
     one.shutdown()
+    return posted
 
 
 def main(folder, script, only_compile=""):
@@ -115,11 +132,17 @@ def main(folder, script, only_compile=""):
     result = {}
     if not only_compile:
         worker, arguments, calls = tab()
-        run(worker, arguments, shot)
-        result["calls"] = calls
+        result |= {"posted": run(worker, arguments, shot), "calls": calls}
     with h5py.File(shot, "r") as file:
         table = file["devices/lp/PULSE_PROGRAM"]
         result |= {"rows": table[:].tolist(), "attributes": {key: int(value) for key, value in table.attrs.items()}}
+        if "WAITS" in file["devices/lp"]:
+            table = file["devices/lp/WAITS"]
+            names = {key: str(value) for key, value in table.attrs.items()}
+            result |= {"waits": [[label.decode(), *ticks] for label, *ticks in table[:].tolist()], "wait_attributes": names}
+            result["monitor"] = {key: str(value) for key, value in file["waits"].attrs.items()}
+            if not only_compile:
+                result["waited"] = [[label.decode(), *values] for label, *values in file["data/waits"][:].tolist()]
         if not only_compile:
             left = file["data/litepulse/lp"]
             result |= {"left": left[:].tolist(), "start": {key: int(value) for key, value in left.attrs.items()}}
