@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -116,6 +117,37 @@ def test_the_command(capsys):
     result = json.loads(capsys.readouterr().out)
     assert result["code"] == 0x2A and result["tick"] == result["wanted"] and device.marks == [(result["tick"], "queue", 0x2A)]
     assert device.config[CONFIG["port"].index] == 5 * MS
+
+
+def taken_back(*words):
+    """(tick that is announced, what is printed) of a mark that Ctrl-C takes back while it waits."""
+    process = subprocess.Popen([*COMMAND, *words], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    announced = re.fullmatch(r"litepulse: the mark leaves in \d.* (?:d|h|min|s), at tick (\d+)\n", process.stderr.readline())
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert announced and process.returncode == 130 and not errors, errors
+    return int(announced[1]), out
+
+
+@pytest.mark.parametrize("at", ["+3600s", "9999999999999t"])
+def test_a_long_wait_is_announced(at):
+    """At once, on standard error. Ctrl-C takes the mark back, and the command reports that."""
+    device = FakeBoard(step=2000)
+    with Server(device, "tcp") as server:
+        words = ["--port", server.spec, "mark", "0x2a", "--width", "5ms", "--at", at]
+        _, out = taken_back(*words)
+        assert "mark taken back, nothing was shown" in [" ".join(row.split()) for row in out.splitlines()]
+        tick, out = taken_back(*words, "--json")
+    result = json.loads(out)
+    assert (result["code"], result["tick"], result["wanted"], result["t_ns"]) == (0x2A, None, tick, None)
+    assert tick == 9999999999999 or at == "+3600s"
+    assert not device.marks and not device.queue
+
+
+def test_a_long_wait_for_a_time_of_a_clock_is_announced():
+    """The simulator's time passes by what is asked of it, so the tick is known an hour before."""
+    tick, out = taken_back("--sim", "mark", "0x2a", "--at", f"monotonic:{time.monotonic() + 3600:.3f}", "--json")
+    assert json.loads(out)["wanted"] == tick
 
 
 def test_bytes_of_a_terminal_are_marks(tmp_path):

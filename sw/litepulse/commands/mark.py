@@ -6,6 +6,7 @@ from argparse import Namespace
 from litepulse import output
 from litepulse.commands import VERBS, arguments, together
 from litepulse.commands.arguments import Verbs
+from litepulse.commands.following import Wait
 from litepulse.commands.report import clock_note, ended, headline, shared
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
@@ -53,15 +54,17 @@ def run(args: Namespace) -> int:
             rows.append(("tty", "each byte is a mark" if args.tty == "on" else "bytes go to the line"))
         if args.code is not None:
             try:
-                outcome = board.mark(args.code, None if args.at is None else arguments.when(args.at, board))
-            except KeyboardInterrupt:  # it was taken back
-                return ended(interrupt, False)
-            t_ns = ns(board.timescale, outcome.tick)
-            result |= {"tick": outcome.tick, "wanted": outcome.wanted, "t_ns": t_ns}
-            rows.insert(0, ("mark", f"0x{args.code:02x} from tick {outcome.tick} on, {si(outcome.time, 's', 9)} since reset"))
+                tick = None if args.at is None else board.tick_of(arguments.when(args.at, board))
+                result["wanted"] = tick
+                Wait(board, "the mark", tick)
+                outcome = board.mark(args.code, tick)
+                result |= {"tick": outcome.tick, "wanted": outcome.wanted, "t_ns": ns(board.timescale, outcome.tick)}
+                rows.insert(0, ("mark", f"0x{args.code:02x} from tick {outcome.tick} on, {si(outcome.time, 's', 9)} since reset"))
+            except KeyboardInterrupt:
+                rows.insert(0, ("mark", "taken back, nothing was shown"))
         if args.style == "json":
             output.write_json(result)
-            return 0
+            return ended(interrupt, False)
         rows.append(("clock", clock_note(board)))
         output.write("\n".join([headline(board), *output.aligned(rows)]))
-    return 0
+    return ended(interrupt, False)
