@@ -280,7 +280,7 @@ def served():
 
 def test_a_kept_burst(served):
     status, out, _ = command("--port", served.spec, *WORDS, "--pulses", "4", "--every", "1000t", "--keep")
-    text = "armed: rising edge on 0 → 4 × pulse of 10 ticks, every 1000 ticks, after 500 ticks; "
+    text = "armed: rising edge on 0 → 4 × pulse of 10 ticks = 208.333 ns, every 1000 ticks = 20.833 µs, after 500 ticks = 10.417 µs; "
     assert status == 0 and text in out and served.armed
     assert field(served.word("resp_trigger"), "resp_trigger", "burst") == 3 and served.word("resp_holdoff") == 1000
     result = json.loads(command("--port", served.spec, *WORDS, "--pulses", "4", "--every", "1000t", "--keep", "--json")[1])
@@ -305,6 +305,36 @@ def test_bad_words_are_refused_without_a_device(case):
     words, why = BAD_WORDS[case]
     status, out, err = command("--port", "/nonexistent", *WORDS, *words)
     assert status == 2 and out == "" and err.startswith("litepulse: ") and why in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words, named",
+    [
+        (["--on", "edge:0:rise", "--off", "--pulses", "4"], "--on, --pulses"),
+        (["--off", "--delay", "2ms"], "--delay"),
+        (["--off", "--pulses=1"], "--pulses"),  # as it is without it
+        (["--every", "1ms", "--off", "--holdoff", "1ms"], "--every, --holdoff"),
+        (["--off", "--count", "0", "--for", "1s"], "--count, --for"),
+        (["--off", "--once", "--keep", "--exclusive", "--own"], "--once, --keep, --exclusive, --own"),
+        (["--off", "--echo", "1us"], "--echo"),
+        (["--off", "--width", "1ms", "--high"], "--width, --high"),
+        (["--off", "--byte", "0xaa", "--baud", "9600", "--format", "8N1"], "--byte, --baud, --format"),
+        (["--off", "--break", "13", "--invert", "--loopback"], "--break, --invert, --loopback"),
+        (["--csv", "--off"], "--csv"),
+    ],
+)
+def test_off_takes_nothing_else(words, named):
+    """What has no effect is a mistake, also where it is what holds without it."""
+    status, out, err = command("--port", "/nonexistent", "respond", *words)
+    assert (status, out) == (2, "") and err == f"litepulse: --off only disarms the responder: leave out {named}\n"
+
+
+@pytest.mark.parametrize("words", [["--off"], ["--off", "--json"], ["--json", "--off"]])
+def test_off(words, served):
+    command("--port", served.spec, *WORDS, "--keep")
+    assert served.armed
+    status, out, err = command("respond", *words, "--port", served.spec)
+    assert (status, err) == (0, "") and not served.armed and (json.loads(out)["armed"] is False if "--json" in words else "disarmed" in out)
 
 
 def test_a_period_that_does_not_fit_the_board(served):
@@ -374,7 +404,8 @@ def test_bursts_as_rows_and_for_people(tmp_path):
     ]
     done = simulated(high(FIRST), tmp_path, *words, style=None)
     text = " ".join(done.stdout.split())
-    assert "rising edge on 0 → 7 × pulse of 48 ticks, every 48000 ticks, after 240 ticks = 5 µs" in text
+    head = "rising edge on 0 → 7 × pulse of 48 ticks = 1 µs, every 48000 ticks = 1 ms, after 240 ticks = 5 µs"
+    assert head in done.stdout.splitlines()
     assert "answers 7, 0 missed, 0 records lost" in text and "1× 240 ticks = 5 µs, 1× 48240 ticks = 1.005 ms, " in text
     assert "1× 192240 ticks = 4.005 ms, and 2 more" in text
 

@@ -87,6 +87,14 @@ class Parser(argparse.ArgumentParser):
             self._verb(found)._refuse(rest, whole() if whole else self)
         return found
 
+    def given(self, found: argparse.Namespace) -> list[str]:
+        """The options of the verb that were given, in their order; none of those that choose a device."""
+        verb = self._verb(found)
+        own = {
+            word for group in verb._action_groups if group.title != DEVICE for each in group._group_actions for word in each.option_strings
+        }
+        return [word for word in dict.fromkeys(word.partition("=")[0] for word in verb._given) if word in own]
+
     def error(self, message: str) -> NoReturn:
         raise BadInput(f"{message}{did_you_mean(message, self._given, self)} ('{self.prog} --help' lists what there is)")
 

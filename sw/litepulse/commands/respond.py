@@ -17,7 +17,7 @@ from litepulse.line import Response
 from litepulse.output import ns
 from litepulse.respond import PULSES_LIMIT, check_burst, check_echo
 from litepulse.spool import Spool
-from litepulse.units import in_ticks, si
+from litepulse.units import Timescale, in_ticks, si
 
 SHOWN_MISSES = 3
 SHOWN_DELAYS = 5
@@ -97,15 +97,22 @@ def named(trigger: Trigger, board: Board) -> str:
     return str(trigger).replace(f"on {trigger.channel}", "on rx")
 
 
-def described(response: Response, trigger: str) -> str:
-    """A response in words."""
+def described(response: Response, trigger: str, ts: Timescale) -> str:
+    """A response in words, each time also in ticks."""
+
+    def time_of(ticks: int) -> str:
+        return f"{in_ticks(ticks)} = {si(ts.seconds(ticks), 's')}"
+
+    launch = f"pulse of {time_of(response.launch.width)}" if response.launch.kind == "pulse" else response.launch
     if response.pulses == 1:
-        return f"{trigger} → {response.launch} after {in_ticks(response.delay)}"
-    return f"{trigger} → {response.pulses} × {response.launch}, every {in_ticks(response.holdoff)}, after {in_ticks(response.delay)}"
+        return f"{trigger} → {launch} after {time_of(response.delay)}"
+    return f"{trigger} → {response.pulses} × {launch}, every {time_of(response.holdoff)}, after {time_of(response.delay)}"
 
 
 def disarm(args: Namespace) -> int:
     """--off"""
+    if others := [word for word in args.parser.given(args) if word not in ("--off", "--json")]:
+        raise BadInput(f"--off only disarms the responder: leave out {', '.join(others)}")
     with arguments.board(args, own=False) as board:
         board.disarm()
         if args.style == "json":
@@ -124,7 +131,7 @@ def keep(args: Namespace, board: Board, job: Responder) -> int:
         output.write_json(shared(board, "respond") | {"armed": True, "trigger": trigger, **numbers})
     else:
         words = arguments.device_words(args, board)
-        output.write(f"{headline(board)}\narmed: {described(response, trigger)}; 'litepulse{words} stop' disarms")
+        output.write(f"{headline(board)}\narmed: {described(response, trigger, board.timescale)}; 'litepulse{words} stop' disarms")
     return 0
 
 
@@ -159,8 +166,7 @@ def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) 
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, (number, "tick", "t_ns", "delay_ns", "outcome"), board.identity.backend)
         elif args.style is None:
-            length = si(ts.seconds(response.delay), "s")
-            output.write(f"{headline(board)}\n{described(response, trigger)} = {length}")
+            output.write(f"{headline(board)}\n{described(response, trigger, ts)}")
         end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
         with output.Live(f"answering{simulated_mark(board)}", args.count or None, args.style) as live:
             for batch in job.batches():
