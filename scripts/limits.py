@@ -27,6 +27,7 @@ from litepulse.lin import protocol  # noqa: E402
 from litepulse.plan import FARTHEST_DAYS  # noqa: E402
 from litepulse.sequence_plan import QUEUE_MIN_CYCLES, WAIT_LEAST_CYCLES, behind  # noqa: E402
 from litepulse.session import MOST_SAMPLES  # noqa: E402
+from litepulse.train import FARTHEST_PULSE  # noqa: E402
 from litepulse.units import BIT_PERIOD_FRACTION, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
 from litex_soc import SPDX, boards, regmap  # noqa: E402
 from litex_soc.board import choose  # noqa: E402
@@ -106,6 +107,12 @@ def trains() -> list[Row]:
         soonest("minimum time from the command's arrival to the first pulse", "TRAIN_LMIN_CYCLES"),
         soonest("change: minimum time to the new place of the pulse", "CHANGE_LMIN"),
         soonest("change of the pending pulse: minimum time to its old place", "CHANGE_REDO"),
+        (
+            "change: farthest pulse that it can name",
+            f"{FARTHEST_PULSE:,} after the next",
+            f"{power(FARTHEST_PULSE)}",
+            "[core.md](core.md#timed-sources-queue-train-responder)",
+        ),
         (
             "phase step",
             f"±{time(1 << bits('train_step', 'step') - 1)}",

@@ -67,7 +67,7 @@ from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_bur
 from litepulse.sequence import Sequence
 from litepulse.sequence_plan import BOARD, HOST, KEPT, NO_PROFILE, Meaning, SequenceEntry, SequencePlan, masks, sized, used_by
 from litepulse.sequence_plan import check as check_sequence
-from litepulse.train import Train, change_train, check_width
+from litepulse.train import FARTHEST_PULSE, Train, change_train, check_width
 from litepulse.units import WORD, Duration, Moment, Number, Whole, to_duration, to_fraction, whole, within
 
 FILTER_MAX = 63  # samples
@@ -455,8 +455,8 @@ class Board:
     ) -> Adjusted:
         """Changes the running train, by whomever it was started, without a glitch: a new rate or period, a step of its phase, a new width.
 
-        at_pulse: the first one at its new place, with its new width, 0: as early as possible. BadInput if the train is too fast to be
-        changed, Refused with the reason if the core cannot do it.
+        at_pulse: the first one at its new place, with its new width, 0: as early as possible; at most 2147483647 after the next one.
+        BadInput if it is farther ahead, or if the train is too fast to be changed; Refused with the reason if the core cannot do it.
         """
         if rate is None and period is None and step is None and width is None:
             raise BadInput("nothing to adjust: give a rate, a period, a step or a width")
@@ -485,8 +485,9 @@ class Board:
         try:
             change = change_train(self.backend, settings.period if settings else new, new, step_ticks, at_pulse, pulse_width)
         except Refused as error:
+            far = f", or is more than {FARTHEST_PULSE} after the next one" if at_pulse > FARTHEST_PULSE else ""
             texts = {
-                "late": "that pulse is too close or has passed",
+                "late": f"that pulse is too close{',' if far else ' or'} has passed{far}",
                 "busy": "another change is pending",
                 "fast": "the train is too fast to be changed",
                 "invalid": "period, pulse number, step or width are not usable, the train ends before, or is too fast to be changed",

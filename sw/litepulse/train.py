@@ -24,6 +24,7 @@ from litepulse.units import WORD, Period, Whole, within
 START_SECONDS = 20  # for the core to tell that the train has started
 AHEAD = (2, 8, 64)  # pulses at which a change is tried that was too late for the next one
 TOO_LATE = ("late", None)  # reasons; None: its record was lost
+FARTHEST_PULSE = (1 << 31) - 1  # that a change can name, after the next one: the core refuses as late what is farther ahead
 CHANGES = 10_000  # the newest, of a train whose pulses are not all kept
 
 
@@ -55,9 +56,17 @@ def check_width(launch: Launch) -> None:
         raise BadInput(f"width: each pulse of this train is a {launch.kind}, which has none")
 
 
+def check_ahead(backend: Backend, at_pulse: int) -> None:
+    """BadInput if a change was refused as late because its pulse is too far ahead, as the running train shows. A pulse that is too
+    close or has passed has a number near that of the newest one, or below it."""
+    seen = backend.train.newest_pulse()
+    if seen and at_pulse - seen[0] > FARTHEST_PULSE // 2:
+        raise BadInput(f"pulse {at_pulse} is too far ahead: a change can name one that is at most {FARTHEST_PULSE} after the next")
+
+
 def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse: int, width: int | None = None) -> TrainChange:
     """Changes the running train from a pulse on, 0: as early as possible; old: its period until then; width: of a pulse in ticks, None:
-    as before. BadInput if the train is too fast to be changed, Refused with the reason."""
+    as before. BadInput if the train is too fast to be changed, or the pulse too far ahead; Refused with the reason."""
     identity, timescale = backend.identity, backend.identity.timescale
     if width is not None:
         compatibility.require(identity.name, identity.version, compatibility.WIDTHS)
@@ -71,6 +80,8 @@ def change_train(backend: Backend, old: Period, new: Period, step: int, at_pulse
         try:
             return backend.train.request_change(new, step, at_pulse, width)
         except Refused as error:
+            if error.reason == "late" and at_pulse > FARTHEST_PULSE:
+                check_ahead(backend, at_pulse)
             if at_pulse or error.reason not in TOO_LATE:
                 raise
             refused = error
@@ -133,7 +144,8 @@ class Train(Job[Pulse]):
     def adjust(self, period: Period | None = None, step: Whole = 0, at_pulse: Whole = 0, width: Whole | None = None) -> int | None:
         """A new period, a step and a new width of its pulses in ticks, without a glitch, from a pulse on (0: as early as possible).
 
-        Returns which one, None if that is not known. BadInput if the train is too fast to be changed, or if its pulses have no width.
+        Returns which one, None if that is not known. BadInput if the train is too fast to be changed, if the pulse is too far ahead, or
+        if the train's pulses have no width.
         """
         new = self.record.ideal.last_period if period is None else period
         if not isinstance(cast(object, new), Period):

@@ -501,7 +501,7 @@ class FakeBoard:
             reason = BUSY
         else:
             number = number or max(t["n"], 1)
-            if number < t["n"] or (number == t["n"] and self.place(period, den, step) < self.tick + LMIN * self.samples):
+            if (number - t["n"]) & 1 << 31 or (number == t["n"] and self.place(period, den, step) < self.tick + LMIN * self.samples):
                 reason = LATE
         if reason:
             self.event(self.tick, 3, 5, reason, self.word("train_at_pulse"), "control")

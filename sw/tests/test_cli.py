@@ -451,6 +451,33 @@ def test_a_fast_train_takes_no_change(board):
     assert run("--port", board.spec, "stop").returncode == 0 and not board.train
 
 
+TOO_FAR = "litepulse: pulse %d is too far ahead: a change can name one that is at most 2147483647 after the next\n"
+
+
+@pytest.mark.parametrize("what", [["--width", "200us"], ["--step", "-1us"], ["--rate", "999"]])
+def test_a_pulse_that_is_too_far_ahead(what, board):
+    """It is not too close, nor has it passed: numbers of 32 bits are compared. The train goes on as it was."""
+    assert run("--port", board.spec, "train", "--rate", "1k", "--width", "100us", "--keep").returncode == 0
+    for pulse in (4_000_000_000, 3_000_000_000, (1 << 32) - 1):
+        done = run("--port", board.spec, "adjust", *what, "--at-pulse", str(pulse))
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", TOO_FAR % pulse)
+    assert board.train["period"] == 48_000 and board.train["width"] == 4800 and board.word("train_width") == 4800
+    done = run("--port", board.spec, "adjust", *what, "--at-pulse", "1")
+    assert done.returncode == 2 and "that pulse is too close or has passed" in done.stderr
+    done = run("--port", board.spec, "adjust", *what, "--at-pulse", "2147483647")
+    assert done.returncode == 0 and "accepted; the pulse it waits for has not come yet" in done.stderr and board.change[0] == 2147483647
+
+
+def test_a_pulse_far_ahead_of_a_long_train(board):
+    """The distance counts, not the number. One that has passed is not too far ahead."""
+    assert run("--port", board.spec, "train", "--rate", "1k", "--width", "100us", "--keep").returncode == 0
+    board.train["n"] = 3_000_000_000
+    done = run("--port", board.spec, "adjust", "--step", "1us", "--at-pulse", "2999999999")
+    assert done.returncode == 2 and "that pulse is too close, has passed, or is more than 2147483647 after the next one" in done.stderr
+    done = run("--port", board.spec, "adjust", "--step", "1us", "--at-pulse", "4000000000")
+    assert done.returncode == 0 and board.change[0] == 4_000_000_000
+
+
 def test_adjust_waits_in_the_boards_time(board):
     """A simulated board that takes longer for two pulses than a user would wait has not refused the
     change."""

@@ -245,6 +245,42 @@ def test_a_change_of_the_width(kernel):
     program.close()
 
 
+class Pulsing(Deciding):
+    """A pulse of the train is reported with each change; pulse: its number, None: none is."""
+
+    pulse = None
+
+    def answer(self, number, data):
+        if number == abi.IOC_TRAIN_ADJUST and self.pulse is not None:
+            os.write(self.records, abi.Event(self.tick, data=self.pulse, kind=abi.KIND_TX, source=abi.SRC_TRAIN).pack())
+        return super().answer(number, data)
+
+
+@pytest.mark.parametrize("kernel", [Pulsing], indirect=True)
+@pytest.mark.parametrize("decision", [abi.REASON_LATE, OSError(errno.ETIME, "")])
+@pytest.mark.parametrize("change", [{"width": "200us"}, {"step": "-1us"}, {"rate": 99}])
+def test_a_pulse_that_is_too_far_ahead(change, decision, kernel, monkeypatch):
+    """The core refuses it as late, as it compares numbers of 32 bits. Without a pulse in sight the message names every reason."""
+    monkeypatch.setattr(train, "CHANGE_SECONDS", 1)
+    kernel.abi = 7
+    program = DriverBackend("/dev/null")
+    with litepulse.Board(program) as board:
+        program.line.set_profile(1, profile())
+        program.train.start(Launch("pulse", 0, width=4800), Period(480_000, 0, 1))
+        kernel.decisions = [decision] * 4
+        far = "pulse 4000000000 is too far ahead: a change can name one that is at most 2147483647 after the next"
+        unknown = "that pulse is too close, has passed, or is more than 2147483647 after the next one"
+        for kernel.pulse, pulse, error, text in (
+            (5, 4_000_000_000, litepulse.BadInput, far),
+            (None, 4_000_000_000, litepulse.Refused, unknown),
+            (4_000_000_100, 4_000_000_000, litepulse.Refused, unknown),
+            (9, 5, litepulse.Refused, "that pulse is too close or has passed"),
+        ):
+            with pytest.raises(error, match=text):
+                board.adjust(**change, at_pulse=pulse)
+        assert not kernel.decisions
+
+
 @pytest.mark.parametrize("kernel", [Deciding], indirect=True)
 def test_a_change_that_waits_is_read_back_once_it_is_applied(kernel, monkeypatch):
     """Another one that is refused meanwhile does not take its place."""

@@ -276,6 +276,8 @@ def test_width_of_a_running_train(program, tmp_path):
         assert result_of(*port, "train", "--rate", "1k", "--width", "100us", "--keep")["launched"]
         adjusted = result_of(*port, "adjust", "--width", "37us")
         assert adjusted["width_ticks"] == 1776 and adjusted["period_ticks"] == "48000"
+        done = run(*port, "adjust", "--width", "50us", "--at-pulse", "4000000000")
+        assert done.returncode == 2 and "pulse 4000000000 is too far ahead" in done.stderr and done.stderr.count("\n") == 1
         first = result_of(*port, "stop")["pulses"]
         assert result_of(*port, "train", "--rate", "400k", "--width", "1us", "--keep")["ended"] == "running"
         done = run(*port, "adjust", "--step", "1us")
