@@ -324,6 +324,6 @@ def test_losses_that_the_board_did_not_count_are_a_lower_bound(name, tmp_path):
 def test_examples_compile(tmp_path):
     """Code that users copy compiles without a warning, and reports what is missing."""
     make("examples", tmp_path)
-    for name in ("p1_tty", "p1_absolute", "p1_timed", "p1_train", "p1_disciplined"):
+    for name in ("p1_tty", "p1_absolute", "p1_timed", "p1_train", "p1_disciplined", "burst"):
         result = subprocess.run([tmp_path / name, "/nonexistent"], capture_output=True, text=True, check=False)
         assert result.returncode == 2 and result.stderr == f"{name}: /nonexistent: No such file or directory\n"
