@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every verb and the Python package on a PC with a board on its USB port: through the driver, and over the port itself.
+"""The verbs of the scenario and the Python package, on a PC with a board on its USB port: through the driver, and over the port itself.
 
 The scenario is that of sw/tests/test_backends.py, which runs it on the simulated SoC and over TCP; sim/driver runs it in User-mode Linux.
 The SoC with a CPU cannot run it: Debian has no Python for its two CPUs (32-bit RISC-V, OpenRISC). There sim/linux/test_programs.py does the

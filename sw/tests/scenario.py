@@ -15,6 +15,8 @@ from fractions import Fraction
 from math import floor
 
 MESSAGE = b"LitePulse"
+# Launches and waits: the end of the first pulse ends a wait, no edge the other; in between, behind both, the time that this machine needs.
+SEQUENCE = "after,width,wait,timeout,then\n0,20ms,,,\n,,0,60s,stop\n%(gap)s,10us,,,\n,,1,5ms,go on\n%(gap)s,10us,,,\n"
 LINE = 700  # characters of a line that every console carries whole
 
 COMMANDS = {
@@ -38,7 +40,13 @@ COMMANDS = {
     "echo": ["respond", "--on", "break", "--delay", "5us", "--echo", "10us", "--for", "5ms", "--json"],
     "latency": ["latency", "--width", "5us", "--on", "edge:0:fall", "--interval", "5ms", "--count", "20", "--json"],
     "same byte": ["latency", "--baud", "115200", "--interval", "5ms", "--count", "20", "--json"],
+    "sequence": ["sequence", "sequence.csv", "--json"],
     "idle": ["info", "--json"],
+}
+# Of a board that has the part, as `info` calls it.
+PARTS = {
+    "sequence": {"waits": ["sequence", "sequence.csv", "--waits", "board", "--json"]},
+    "port": {"mark": ["mark", "0x2a", "--width", "5ms", "--json"], "no mark": ["mark", "0", "--json"]},
 }
 # These need a board that outlives a command. At 100 pulses a second a machine with much to do loses no edge of a train that goes on.
 KEPT = {
@@ -55,6 +63,8 @@ KEPT = {
     "nothing runs": ["stop"],
     "no train": ["adjust", "--step", "1us"],
     "pulses": ["train", "--rate", "100", "--width", "100us", "--keep"],
+    "width": ["adjust", "--width", "200us", "--json"],
+    "wider": ["capture", "--inputs", "rx", "--count", "12", "--json"],
     "answer": ["respond", "--on", "edge:0:rise", "--own", "--delay", "50us", "--width", "10us", "--once", "--count", "1", "--json"],
     "burst": [
         *("respond", "--on", "edge:0:rise", "--own", "--delay", "50us", "--width", "10us"),
@@ -152,7 +162,12 @@ def run(options, kept, ahead=0.2, **keywords):
     """All of it; {name: what came}. options: of the command, keywords: of open(); kept: the board outlives a command."""
     with open("message", "wb") as file:
         file.write(MESSAGE)
-    results = {name: command(options, words) for name, words in {**COMMANDS, **(KEPT if kept else {})}.items()}
+    with open("sequence.csv", "w", encoding="utf-8") as file:
+        file.write(SEQUENCE % {"gap": f"{ahead / 4}s"})
+    results = {name: command(options, words) for name, words in COMMANDS.items()}
+    info = json.loads(results["info"]["out"])
+    more = [words for part, words in PARTS.items() if info[part]] + ([KEPT] if kept else [])
+    results |= {name: command(options, words) for group in more for name, words in group.items()}
     return results | {"package": package(ahead, **keywords)}
 
 
@@ -178,7 +193,8 @@ def is_one_line(text):
 def check(results, backend):
     """AssertionError unless all is as it must be; the same for each backend."""
     outputs = {}
-    for name, words in {**COMMANDS, **KEPT}.items():
+    everything = COMMANDS | PARTS["sequence"] | PARTS["port"] | KEPT
+    for name, words in everything.items():
         if name not in results:
             continue
         done = results[name]
@@ -210,6 +226,14 @@ def check(results, backend):
     for name in ("latency", "same byte"):  # a wire answers after a tick
         assert outputs[name]["histogram"] == [[1, 20]] and outputs[name]["answered"] == outputs[name]["stimuli"] == 20, outputs[name]
         assert [each["delay_ticks"] for each in outputs[name]["samples"]] == [1] * 20 and outputs[name]["lost"] == 0
+    check_sequence(outputs["sequence"], ("host", "board"))
+    for part, words in PARTS.items():
+        assert [name in results for name in words] == [outputs["info"][part]] * len(words), part
+    if outputs["info"]["sequence"]:
+        check_sequence(outputs["waits"], ("board",))
+    if outputs["info"]["port"]:
+        for name, code in (("mark", 0x2A), ("no mark", 0)):
+            assert outputs[name]["code"] == code and outputs[name]["tick"] == outputs[name]["wanted"], outputs[name]
     idle = outputs["idle"]
     assert [idle[name] for name in ("train_running", "responder_armed", "queue_idle", "line_busy")] == [False, False, True, False]
     if "keep" in results:
@@ -255,6 +279,18 @@ def check_launches(sent, rows):
     )
 
 
+def check_sequence(result, by):
+    """Each launch at its tick behind the entry before it; by: what may have waited."""
+    hz = Fraction(result["tick_hz"])
+    first, second, third = result["launched"]
+    edge, timeout = result["waits"]
+    assert (edge["ended"], timeout["ended"], result["ended"]) == ("edge", "timeout", "all sent"), result
+    assert edge["tick"] - first["tick"] == hz / 50 + 1, "the pulse has 20 ms"
+    assert second["tick"] - edge["tick"] == third["tick"] - timeout["tick"] and timeout["tick"] - second["tick"] == hz / 200
+    assert [one["n"] for one in (first, edge, second, timeout, third)] == list(range(5)) and {edge["by"], timeout["by"]} <= set(by)
+    assert result["max_error_ticks"] == result["lost"] == 0 and result["refused"] == []
+
+
 def check_kept(outputs, results):
     """A train goes on without its command, is looked at, changed and stopped by others."""
     hz = Fraction(outputs["info"]["tick_hz"])
@@ -293,6 +329,11 @@ def check_kept(outputs, results):
     assert results["nothing runs"]["status"] == 0 and "nothing was running" in results["nothing runs"]["out"]
     assert results["no train"]["status"] == 2 and "no train is running" in results["no train"]["err"]
     assert results["pulses"]["status"] == 0 and "running: 100 Hz, pulse of" in results["pulses"]["out"]
+    wide = ticks(outputs, "200us")
+    assert outputs["width"]["width_ticks"] == wide and outputs["width"]["at_pulse"] and outputs["width"]["period_ticks"] == str(hz / 100)
+    levels = [(edge["tick"], edge["level"]) for edge in outputs["wider"]["edges"]]
+    widths = [end - start for (start, level), (end, _) in zip(levels, levels[1:]) if not level]
+    assert len(widths) >= 5 and set(widths[:-2]) <= {wide, wide / 2} and widths[-2:] == [wide, wide], levels
     (answer,) = outputs["answer"]["answers"]
     assert answer["delay_ticks"] == outputs["answer"]["delay_ticks"] == ticks(outputs, "50us") and outputs["answer"]["missed"] == []
     burst, delay, every = outputs["burst"], ticks(outputs, "50us"), ticks(outputs, "1000us")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every verb and the package on the simulated SoC and on a board behind UARTBone; sim/driver does the same on the kernel's driver."""
+"""The verbs of the scenario and the package, on the simulated SoC and on a board behind UARTBone; sim/driver does the same on the kernel's
+driver."""
 
 import json
 import subprocess
