@@ -24,11 +24,7 @@ QUICK = ("ice40_ddr", "ecp5_ddr")
 SHORT = {
     "tb_launch": ("test_promise1_earliest_legal_tick", "test_promise1_touching_within_one_cycle", "test_promise3_every_format"),
     "tb_besteffort": ("test_promise2_room_before_a_far_launch", "test_promise2_bytes_in_order"),
-    "tb_train": (
-        "test_promise4_no_drift_44100_hz",
-        "test_promise4_adjust_named_pulse",
-        "test_promise4_fast_train_takes_only_a_stop",
-    ),
+    "tb_train": ("test_promise4_no_drift_44100_hz", "test_promise4_adjust_named_pulse", "test_promise4_fast_train_takes_only_a_stop"),
     "tb_capture": ("test_promise5_edges_at_every_place", "test_promise5_received_less_launched"),
     "tb_streams": ("test_promise6_overflow_exact", "test_promise6_receive_overflow_pairs"),
     "tb_pins": ("test_promise1_driver_enable", "test_promise7_bus_traffic_moves_nothing"),
