@@ -72,7 +72,7 @@ DURATIONS = {
     "mark": ["width"],
     "respond": ["after", "width", "every", "holdoff"],
     "send": ["every"],
-    "sequence": ["timeout"],
+    "sequence": ["timeout", "mark_width"],
     "set_marks": ["width"],
     "train": ["period", "width"],
 }
@@ -115,6 +115,10 @@ OTHER = {
 EXCLUDES = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "byte": ("width", "break_bits"), "period": ("rate",)}
 EXCLUDES |= {"rate": ("period",), "step": ("rate",)}
 NEEDS = {("respond", "pulses"): {"every": "40ms"}, ("respond", "every"): {"pulses": 2, "width": "10us"}}
+NEEDS |= {
+    ("sequence", "timeout"): {"entries": [{"wait": 0}, {"after": "100ms", "width": "10us"}]},
+    ("sequence", "mark_width"): {"entries": [{"at": "+10ms", "code": 42}]},
+}
 READING = ClockReading(tick=1000, raw_before=900, raw_after=1500, monotonic=5_000_000, realtime=7_000_000)
 
 
