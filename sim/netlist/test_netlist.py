@@ -9,10 +9,14 @@ have them: those of the ECP5, as on the boards.
 import json
 import os
 import re
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
 
+from litex_soc import boards
+from litex_soc.board import choose
+from litex_soc.phys import PHYS
 from litex_soc.size import RAMS
 from sim.core import test_core
 from sim.netlist.synthesis import NETLISTS, write_once
@@ -73,6 +77,32 @@ def test_without_entries_nothing_of_lin_is_left():
     assert found[0] and not found[1], found[1]
     cells = json.loads((without.synthesise().parent / "cells.json").read_text())["design"]["num_cells_by_type"]
     assert cells["SB_SPRAM256KA"] == 2
+
+
+# Nets of the marker port and of waits and relative entries.
+OF_PORT = r"\bgen_port\b|\b(?:at|format|prof|to)_port\b|\bport_we\b|\bis_mark\b"
+OF_SEQUENCE = r"\bgen_(?:sequence|waits?)\b|\blaunch_queue\.age\b|\bage_off\b"
+
+
+def test_without_port_and_sequence_nothing_of_them_is_left():
+    """PORT = 0 and SEQUENCE = 0 cost no cell: no net of either is in the netlist, and the port's pads are tied low."""
+    whole = NETLISTS["ecp5_ddr"]
+    netlists = (whole, replace(whole, name="ecp5_without_port", port=False, sequence=False))
+    with_both, without = (netlist.synthesise().read_text() for netlist in netlists)
+    for nets in (OF_PORT, OF_SEQUENCE):
+        assert re.search(nets, with_both) and not re.search(nets, without), re.findall(rf"\S*(?:{nets})\S*", without)[:5]
+    tied = "assign port_pad = 8'h00;"
+    assert tied in without and tied not in with_both
+
+
+@pytest.mark.quick
+def test_parts_are_those_of_the_boards():
+    """A netlist has marker port and waits if the boards with its family and PHY are shipped with them."""
+    of_boards = defaultdict(set)
+    for name, board in boards.all_boards().items():
+        for choice in (choose(name, samples=PHYS[phy].samples) for phy in board.phys):
+            of_boards[board.family, choice.phy].add((bool(choice.constraints.port), choice.sequences))
+    assert of_boards == {(n.family, n.phy): {(n.port, n.sequence)} for n in NETLISTS.values()}
 
 
 @pytest.mark.parametrize("clocks", ("unrelated", "1:1", "4:1"))
