@@ -85,13 +85,13 @@ OF_SEQUENCE = r"\bgen_(?:sequence|waits?)\b|\blaunch_queue\.age\b|\bage_off\b"
 
 
 def test_without_port_and_sequence_nothing_of_them_is_left():
-    """PORT = 0 and SEQUENCE = 0 cost no cell: no net of either is in the netlist, and the port's pads are tied low."""
+    """PORT = 0 and SEQUENCE = 0 cost no cell: no net of either is in the netlist, and the port is tied low."""
     whole = NETLISTS["ecp5_ddr"]
     netlists = (whole, replace(whole, name="ecp5_without_port", port=False, sequence=False))
     with_both, without = (netlist.synthesise().read_text() for netlist in netlists)
     for nets in (OF_PORT, OF_SEQUENCE):
         assert re.search(nets, with_both) and not re.search(nets, without), re.findall(rf"\S*(?:{nets})\S*", without)[:5]
-    tied = "assign port_pad = 8'h00;"
+    tied = "assign port_o = 8'h00;"
     assert tied in without and tied not in with_both
 
 
