@@ -40,6 +40,7 @@ class SendRun:
         self.exhausted = False
         self.pending: list[QueueEntry] = []
         self.fed: int = 0
+        self.others_fed = 0  # of these, what is no launch
         self.reported: int = 0
         self.launched: dict[int, int] = {}  # number: tick
         self.refused: dict[int, tuple[int, str]] = {}  # number: (tick, reason)

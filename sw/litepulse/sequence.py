@@ -522,6 +522,7 @@ class SequenceRun(SendRun):
         self._handed = places[taken]
         for number in range(self.fed, self.fed + taken):
             label = self.labels[number]
+            self.others_fed += label.launch is None
             if label.wait is not None:
                 self._open.append(number)
             if label.base.tick is not None:

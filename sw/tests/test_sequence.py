@@ -1166,6 +1166,7 @@ def test_the_command_reports_what_waits(command):
         assert status == 0 and result["reaction_ticks"] == LEAST and [one["by"] for one in result["waits"]] == ["board"]
         assert launched(command.device)[1:] == [(9_000_000 + 148, US)]
     status, out, _ = command(content, stimulus=stimulus)
+    assert "launched 2 of 2, 0 refused" in " ".join(out.split()), "a wait is no launch"
     assert "3.021 µs behind a wait in the board" in out and "1 ended by an edge, 0 timeouts, in the board" in " ".join(out.split())
     status, _, err = command(content, "--waits", "host", stimulus=stimulus)
     assert status == 2 and "through the computer it takes" in err

@@ -231,7 +231,9 @@ class Tally:
         """For people."""
         run = job.run
         lost = records_lost(losses.total, losses.at_least)
-        rows = [("launched", f"{self.launched} of {run.fed}, {self.refused} refused, {run.received_count} received, {lost}")]
+        rows = [
+            ("launched", f"{self.launched} of {run.fed - run.others_fed}, {self.refused} refused, {run.received_count} received, {lost}")
+        ]
         if self.worst is not None:
             rows.append(("error", f"{self.worst} ticks at most between requested and launched"))
         return rows + [("refused", f"{name}: {outcome.reason}") for name, outcome in self.first_bad]
