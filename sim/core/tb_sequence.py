@@ -30,6 +30,7 @@ from sim.core.model import (
     same_list,
     sequence_outcomes,
 )
+from sim.long_runs import LONG
 
 MIN = CONSTANTS["SEQUENCE_MIN_CYCLES"] * S
 TIMEOUT_MIN = CONSTANTS["TIMEOUT_MIN_CYCLES"] * S
@@ -283,7 +284,7 @@ async def test_promise1_random_waits(dut):
         mask, length = rng.getrandbits(AUX), rng.choice((1, 2, 17, 63))
         filters = Filters(S, mask, length)
         await bench.filter(mask, length)
-        entries, plan = random_sequence(bench, 120 if FAST else 40, filters, rng)
+        entries, plan = random_sequence(bench, 40 if not FAST else 5000 if LONG else 120, filters, rng)
         edges_of = edges_by_channel(plan, filters)
         run_sequence(entries, edges_of, S)
         bench.drain_start()

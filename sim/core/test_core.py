@@ -101,6 +101,18 @@ def test_core_with_sequences(samples):
     simulate_core(modules, samples, "verilator", {"SEQUENCE": 1}, timeout=3600 if LONG else 600)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("samples", [1, 2, 4])
+@pytest.mark.parametrize(
+    "module, case, parameters",
+    [("tb_responder", "test_promise1_responder_bursts", {}), ("tb_sequence", "test_promise1_random_waits", {"SEQUENCE": 1})],
+    ids=["bursts", "waits"],
+)
+def test_ten_thousand(module, case, parameters, samples):
+    """Random triggers of bursts, random entries of the queue with waits."""
+    simulate_core(module, samples, "verilator", parameters, testcase=case, env={"LITEPULSE_LONG": 1}, timeout=3600)
+
+
 # A FIFO of events that is deeper than the window shows, and the deepest.
 @pytest.mark.parametrize(
     "depth, samples, cases",
