@@ -46,6 +46,7 @@ from sim.proofs import FORMAL, PACKAGES, explain, prove
 
 # As in sim/core/test_core.py: (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3}
+MORE = {"tb_sequence": {"SEQUENCE": 1}}  # parameters of the core that a module of sim/core has besides
 # Top and parameters of the blocks' benches: of one of the runs in sim/blocks, so that the fault-free core is known to pass.
 BLOCKS = {
     "tb_edge_capture": ("litepulse_capture", {"S": 1, "INPUTS": 4}),
@@ -138,9 +139,8 @@ def core_catches(case):
     simulator, _, samples = (how or "icarus,1").partition(",")
     samples = int(samples or 1)
     build_args = ["--timing"] if simulator == "verilator" else []
-    run_catches(
-        name, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": samples, "INPUTS": INPUTS[samples]}, simulator, build_args
-    )
+    parameters = {"S": samples, "INPUTS": INPUTS[samples], **MORE.get(name.partition(".")[0], {})}
+    run_catches(name, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), parameters, simulator, build_args)
 
 
 def block_catches(name):
